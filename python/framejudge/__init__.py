@@ -1,0 +1,65 @@
+"""framejudge: is what a vision-language model says about camera frames true?
+
+Only numpy and the extension are loaded here; everything else is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from framejudge._core import __version__, build_info
+
+if TYPE_CHECKING:
+    from framejudge import cosine, data, embedders, errors, metrics, scorers
+    from framejudge.encoder import EmbeddingCache, Encoder
+    from framejudge.metrics import ScoreRun, score
+    from framejudge.schemas import Verdict
+    from framejudge.scorers import similarity
+
+__all__ = [
+    "EmbeddingCache",
+    "Encoder",
+    "ScoreRun",
+    "Verdict",
+    "__version__",
+    "build_info",
+    "cosine",
+    "data",
+    "embedders",
+    "errors",
+    "metrics",
+    "score",
+    "scorers",
+    "similarity",
+]
+
+# Public name -> the module that defines it; a submodule maps to itself.
+_LAZY = {
+    "EmbeddingCache": "framejudge.encoder",
+    "Encoder": "framejudge.encoder",
+    "ScoreRun": "framejudge.metrics",
+    "Verdict": "framejudge.schemas",
+    "cosine": "framejudge.cosine",
+    "data": "framejudge.data",
+    "embedders": "framejudge.embedders",
+    "errors": "framejudge.errors",
+    "metrics": "framejudge.metrics",
+    "score": "framejudge.metrics",
+    "scorers": "framejudge.scorers",
+    "similarity": "framejudge.scorers",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, and keep it."""
+    if name not in _LAZY:
+        raise AttributeError(f"module 'framejudge' has no attribute {name!r}")
+    module = importlib.import_module(_LAZY[name])
+    value = module if _LAZY[name] == f"framejudge.{name}" else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

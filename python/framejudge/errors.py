@@ -1,0 +1,75 @@
+"""Every exception framejudge raises on purpose.
+
+```
+FramejudgeError
+├── InputError (ValueError)              an argument, a text or an array that can't be used
+│   └── DataError                        a file, row or field of the input data that can't be used
+├── ConfigurationError (ValueError)      an option, environment variable or setup that can't work
+├── MissingExtraError (ImportError)      an optional dependency is not installed
+├── ScoringError (RuntimeError)          an embedder or scorer returned something unusable
+└── ModelError (OSError)                 weights that can't be found, fetched or trusted
+    ├── ModelNotFoundError (FileNotFoundError)
+    ├── ModelDownloadError (ConnectionError)
+    └── ModelIntegrityError              a file's hash is not the pinned one
+```
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ConfigurationError",
+    "DataError",
+    "FramejudgeError",
+    "InputError",
+    "MissingExtraError",
+    "ModelDownloadError",
+    "ModelError",
+    "ModelIntegrityError",
+    "ModelNotFoundError",
+    "ScoringError",
+]
+
+
+class FramejudgeError(Exception):
+    """Root of every exception that framejudge raises on purpose."""
+
+
+class InputError(FramejudgeError, ValueError):
+    """An argument, text or array can't be used; the message echoes it and says what is accepted."""
+
+
+class DataError(InputError):
+    """A file, row or field of the input data can't be used; the message names it."""
+
+
+class ConfigurationError(FramejudgeError, ValueError):
+    """An option, environment variable or set-up can't work; the message lists what is accepted."""
+
+
+class MissingExtraError(FramejudgeError, ImportError):
+    """An optional dependency is not installed; the message gives the pip line."""
+
+    def __init__(self, what: str, *, extra: str) -> None:
+        """Say that `what` needs the extra named `extra`."""
+        super().__init__(f"{what} needs an extra: python3 -m pip install 'framejudge[{extra}]'")
+        self.extra = extra
+
+
+class ScoringError(FramejudgeError, RuntimeError):
+    """An embedder or scorer returned something that can't be a score."""
+
+
+class ModelError(FramejudgeError, OSError):
+    """A model's files can't be found, fetched or trusted."""
+
+
+class ModelNotFoundError(ModelError, FileNotFoundError):
+    """No source has the model; the message lists the places that were looked at."""
+
+
+class ModelDownloadError(ModelError, ConnectionError):
+    """A source has the model, but it could not be fetched."""
+
+
+class ModelIntegrityError(ModelError):
+    """A file's SHA-256 is not the pinned one; the message names the file and both hashes."""
