@@ -1,0 +1,21 @@
+// numpy arrays as the core's Rows.
+#pragma once
+
+#include "pybind.hpp"
+
+#include "framejudge/cosine.hpp"
+
+namespace framejudge::bind {
+
+// A view of an array, and what keeps its memory alive.
+struct OwnedRows {
+    py::array array;
+    Rows rows;
+};
+
+// Views a C-contiguous array of `ndim` dimensions (1 is one row) as it is; copies a strided or
+// unaligned one once. `name` is the argument's, for errors. Throws InvalidInput for anything else
+// than float32, float16, or uint16 holding bfloat16.
+OwnedRows rows_of(py::handle object, const char* name, int ndim);
+
+} // namespace framejudge::bind
