@@ -1,0 +1,120 @@
+"""`framejudge score`: descriptions and ground truth in, tables, files and a verdict out."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from framejudge.cli.progress import progress
+
+__all__ = ["score"]
+
+
+class Reference(StrEnum):
+    """A frame's score where it has several references."""
+
+    BEST = "best"
+    MEAN = "mean"
+
+
+class Frames(StrEnum):
+    """Which frames are printed."""
+
+    ALL = "all"
+    FLAGGED = "flagged"
+    NONE = "none"
+
+
+_STDOUT = Path("-")
+
+
+def score(
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="A .jsonl, .csv or .parquet file with one frame a row (session_id, assistant_id, "
+            "qa_id, assistant, ground_truth_assistant; other columns are kept), or a .json file "
+            "with sessions.",
+        ),
+    ],
+    threshold: Annotated[
+        float,
+        typer.Option(
+            help="A frame whose similarity is below it is flagged.", envvar="FRAMEJUDGE_THRESHOLD"
+        ),
+    ] = 0.75,
+    max_hallucination_rate: Annotated[
+        float,
+        typer.Option(
+            help="Pass if no (session, assistant) has a larger share of flagged frames.",
+            envvar="FRAMEJUDGE_MAX_HALLUCINATION_RATE",
+        ),
+    ] = 0.0,
+    reference: Annotated[
+        Reference,
+        typer.Option(
+            help="A frame's score where it has several references.", envvar="FRAMEJUDGE_REFERENCE"
+        ),
+    ] = Reference.BEST,
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            "-m",
+            help="all-mpnet-base-v2, or a folder with a sentence-transformers model of the MPNet "
+            "or BERT family.",
+            envvar="FRAMEJUDGE_MODEL",
+        ),
+    ] = "all-mpnet-base-v2",
+    output: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Write the run: .json (all of it), .jsonl, .csv or .parquet (a row a frame), "
+            "- for JSON on stdout. Repeatable.",
+        ),
+    ] = None,
+    frames: Annotated[
+        Frames, typer.Option(help="Which frames to print.", envvar="FRAMEJUDGE_FRAMES")
+    ] = Frames.FLAGGED,
+    exit_zero: Annotated[
+        bool,
+        typer.Option("--exit-zero", help="Exit with 0 instead of 1 when the gate fails."),
+    ] = False,
+) -> int:
+    """Score descriptions against ground truth, per camera session and model.
+
+    Exit status: 0 pass, 1 some rate above --max-hallucination-rate, 2 usage or unreadable data,
+    3 something was not scored.
+    """
+    from framejudge.encoder import Encoder  # noqa: PLC0415 - keeps --help quick
+    from framejudge.metrics import score as score_data  # noqa: PLC0415
+    from framejudge.report import check_outputs, print_run, write_run  # noqa: PLC0415
+    from framejudge.report.files import run_as_json  # noqa: PLC0415
+    from framejudge.scorers import CosineSimilarity  # noqa: PLC0415
+
+    outputs = output or []
+    files = [path for path in outputs if path != _STDOUT]
+    check_outputs(files)
+    with progress("scoring frames") as done:
+        run = score_data(
+            data,
+            threshold=threshold,
+            scorer=CosineSimilarity(Encoder(model)),
+            max_hallucination_rate=max_hallucination_rate,
+            reference=reference.value,
+            progress=done,
+        )
+    for path in files:
+        write_run(run, path)
+    to_stdout = _STDOUT in outputs
+    if to_stdout:
+        sys.stdout.write(run_as_json(run))
+    print_run(run, Console(stderr=to_stdout), frames=frames.value)
+    return int(run.verdict.exit_code(exit_zero=exit_zero))

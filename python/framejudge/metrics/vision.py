@@ -1,0 +1,182 @@
+"""The two vision metrics: how close descriptions are to the truth, and how often they are not."""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from typing import Any, Generic, Literal, TypeVar
+
+from framejudge.data.sources import as_retriever, checked_level, iterate, load
+from framejudge.metrics.frames import Frame, FrameStore, Key
+from framejudge.metrics.options import check_share, check_spelling
+from framejudge.metrics.summaries import hallucination_metric, similarity_metric
+from framejudge.schemas import (
+    Batch,
+    SessionMetadata,
+    StreamedBatch,
+    VisionHallucinationMetric,
+    VisionSimilarityMetric,
+)
+from framejudge.scorers import CosineSimilarity, SimilarityScorer
+
+__all__ = ["VisionHallucination", "VisionSimilarity"]
+
+Result = TypeVar("Result", VisionSimilarityMetric, VisionHallucinationMetric)
+
+
+class _VisionMetric(ABC, Generic[Result]):
+    """What both metrics share: data in, frames scored, a result per (session, assistant)."""
+
+    def __init__(
+        self,
+        retriever: Any,
+        scorer: SimilarityScorer | None = None,
+        threshold: float = 0.75,
+        *,
+        reference: Literal["best", "mean"] = "best",
+        confidence: float = 0.95,
+        verbose: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        """Take the data in; nothing is scored yet.
+
+        Args:
+            retriever: a Retriever class (or instance), a path to a .jsonl, .csv, .parquet or .json
+                file, a list of Datasets, or a DataFrame.
+            scorer: how two texts are compared. Default: cosine similarity of all-mpnet-base-v2.
+            threshold: a frame below it counts as a hallucination, in [0, 1]. Default 0.75.
+            reference: a frame's score where it has several references: the "best" or the "mean".
+            confidence: level of the intervals, in (0, 1). Default 0.95.
+            verbose: log each result at INFO instead of DEBUG.
+            **kwargs: passed to the Retriever class.
+
+        Raises:
+            ConfigurationError: an option out of range, misspelt or unknown.
+            DataError: data that can't be read at all; a bad row alone becomes an unscored frame.
+        """
+        check_spelling(kwargs)
+        self.threshold = check_share("threshold", threshold)
+        self.confidence = check_share("confidence", confidence, open_ends=True)
+        self.verbose = verbose
+        self.logger = logging.getLogger("framejudge.metrics")
+        self.scorer: SimilarityScorer = CosineSimilarity() if scorer is None else scorer
+        self.store = FrameStore(self.scorer, reference=reference)
+        self.retriever = as_retriever(retriever, kwargs)
+        self.level = checked_level(self.retriever)
+        self.dataset = load(self.retriever, self.level)
+        self.metrics: list[Result] = []
+        self._processed = False
+
+    @classmethod
+    def run(cls, retriever: Any, **kwargs: Any) -> list[Result]:
+        """Score everything the retriever has; return a result per (session, assistant).
+
+        Results come in the order in which their sessions were first seen. See the class for the
+        arguments.
+        """
+        metric = cls(retriever, **kwargs)
+        metric._process()
+        return metric.metrics
+
+    @classmethod
+    def stream(cls, retriever: Any, **kwargs: Any) -> Iterator[Result]:
+        """Yield a session's result so far each time the retriever hands over data for it.
+
+        Works on endless sources. See the class for the arguments.
+        """
+        metric = cls(retriever, **kwargs)
+        for group in iterate(metric.dataset, metric.level):
+            touched = metric.store.add(group)
+            metric.store.flush()
+            metadata = metric._metadata()
+            for key in (key for key in metric.store.sessions if key in touched):
+                yield metric._result(key, metric.store.sessions[key], metadata)
+
+    def batch(
+        self,
+        session_id: str,
+        context: str,
+        assistant_id: str,
+        batch: Iterable[Batch],
+        language: str | None = "english",
+    ) -> None:
+        """Add frames by hand; `on_process_complete` makes the results.
+
+        Args:
+            session_id: camera session.
+            context: what the camera watches; carried, not scored.
+            assistant_id: the VLM that made the descriptions.
+            batch: the frames.
+            language: of the texts; carried, not scored.
+        """
+        session = SessionMetadata(
+            session_id=session_id, assistant_id=assistant_id, context=context, language=language
+        )
+        frames = (StreamedBatch(metadata=session, batch=frame) for frame in batch)
+        self.store.add([session, *frames])
+
+    def on_process_complete(self) -> None:
+        """Score what waits and put a result per (session, assistant) into `metrics`."""
+        self.store.flush()
+        metadata = self._metadata()
+        self.metrics = [
+            self._result(key, frames, metadata) for key, frames in self.store.sessions.items()
+        ]
+        for result in self.metrics:
+            level = logging.INFO if self.verbose else logging.DEBUG
+            self.logger.log(
+                level, "%s | %s: %s", result.session_id, result.assistant_id, result.summary
+            )
+        for frame in self.store.frames:
+            if None in frame.key:
+                self.logger.warning("a row belongs to no session: %s", frame.reason)
+
+    def _process(self) -> None:
+        """Score the retriever's data, once: a second call finds it done."""
+        if self._processed:
+            return
+        for group in iterate(self.dataset, self.level):
+            self.store.add(group)
+        self._processed = True
+        self.on_process_complete()
+
+    def _metadata(self) -> dict[str, Any]:
+        return scorer_info(self.scorer)
+
+    @abstractmethod
+    def _result(self, key: Key, frames: list[Frame], metadata: dict[str, Any]) -> Result: ...
+
+
+class VisionSimilarity(_VisionMetric[VisionSimilarityMetric]):
+    """Mean semantic closeness between descriptions and ground truth, per (session, assistant).
+
+    The threshold is kept, and affects no similarity.
+    """
+
+    def _result(
+        self, key: Key, frames: list[Frame], metadata: dict[str, Any]
+    ) -> VisionSimilarityMetric:
+        return similarity_metric(key, frames, confidence=self.confidence, metadata=metadata)
+
+
+class VisionHallucination(_VisionMetric[VisionHallucinationMetric]):
+    """Share of frames whose similarity falls below the threshold, per (session, assistant)."""
+
+    def _result(
+        self, key: Key, frames: list[Frame], metadata: dict[str, Any]
+    ) -> VisionHallucinationMetric:
+        return hallucination_metric(
+            key,
+            frames,
+            threshold=self.threshold,
+            confidence=self.confidence,
+            metadata=metadata,
+        )
+
+
+def scorer_info(scorer: SimilarityScorer) -> dict[str, Any]:
+    """Return what a scorer's numbers rest on; a stranger's class speaks for itself."""
+    if isinstance(scorer, CosineSimilarity):
+        return scorer.info()
+    return {"scorer": f"{type(scorer).__module__}.{type(scorer).__qualname__}"}
