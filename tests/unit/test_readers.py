@@ -117,9 +117,9 @@ def test_bad_csv_rows_are_named_by_file_line_and_the_others_still_count(tmp_path
     )
     run = score(path, scorer=Same())
     assert [f.status.value for f in run.frames] == ["scored", "error", "error", "error", "scored"]
-    assert "line 4: expected 6 cells, got 5" in run.frames[1].reason
-    assert "line 5: not valid UTF-8" in run.frames[2].reason
-    assert "line 6: field 'weight'" in run.frames[3].reason
+    assert "line 5: expected 6 cells, got 5" in run.frames[1].reason
+    assert "line 6: not valid UTF-8" in run.frames[2].reason
+    assert "line 7: field 'weight'" in run.frames[3].reason
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])

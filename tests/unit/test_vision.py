@@ -404,7 +404,7 @@ def test_an_iterator_at_the_default_level_is_refused_and_the_levels_named():
         def load_dataset(self):
             yield session(1)
 
-    with pytest.raises(ValueError, match="STREAM_SESSIONS or IterationLevel.STREAM_BATCHES"):
+    with pytest.raises(ValueError, match=r"STREAM_SESSIONS or IterationLevel.STREAM_BATCHES"):
         VisionSimilarity(Generator, scorer=Listed())
 
 
@@ -430,7 +430,7 @@ def test_items_that_the_level_does_not_promise_are_refused():
         def load_dataset(self):
             yield session(1)
 
-    with pytest.raises(DataError, match="item 0 .* Dataset.*promises StreamedBatch"):
+    with pytest.raises(DataError, match=r"item 0 .* Dataset.*promises StreamedBatch"):
         VisionSimilarity.run(Mixed, scorer=Listed())
 
 

@@ -1,24 +1,13 @@
-"""The `framejudge` command: its parts, and how errors become exit codes."""
+"""The `framejudge` command and its parts."""
 
 from __future__ import annotations
 
-import sys
-import traceback
-from collections.abc import Sequence
 from typing import Annotated
 
-import click
 import typer
 
 from framejudge.cli import bench, demo, models, score
-from framejudge.errors import (
-    ConfigurationError,
-    FramejudgeError,
-    InputError,
-    MissingExtraError,
-    ModelError,
-)
-from framejudge.schemas import ExitCode
+from framejudge.cli.status import with_exit_status
 
 __all__ = ["app", "main"]
 
@@ -31,24 +20,19 @@ app = typer.Typer(
     epilog="Exit status: 0 pass, 1 gate failed, 2 usage or configuration, 3 incomplete "
     "(something was not scored), 4 internal error, 130 interrupted.",
 )
-app.command("demo")(demo.demo)
-app.command("score")(score.score)
-app.command("bench")(bench.bench)
-app.add_typer(models.app, name="models")
-
-_VERBOSE = typer.Option("-v", "--verbose", help="With --version: how it was built, ISA, threads.")
 
 
-def _version(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
-    verbose: Annotated[bool, _VERBOSE] = False,
+@app.callback(invoke_without_command=True)
+def framejudge(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="With --version: build, ISA tier, threads.")
+    ] = False,
 ) -> None:
+    """Print the version, where that is all that is asked for."""
     if not version:
-        if context.invoked_subcommand is None:
-            raise click.UsageError("expected a command", ctx=context)
         return
-    from framejudge import __version__, build_info  # noqa: PLC0415
+    from framejudge import __version__, build_info  # noqa: PLC0415 - keeps --help quick
 
     print(f"framejudge {__version__}")
     if verbose:
@@ -57,34 +41,15 @@ def _version(
     raise typer.Exit
 
 
-# Errors that the user can mend, by another argument or another set-up.
-_USERS_OWN = (ConfigurationError, InputError, MissingExtraError, ModelError)
+app.command("demo")(with_exit_status(demo.demo))
+app.command("score")(with_exit_status(score.score))
+app.command("bench")(with_exit_status(bench.bench))
+for _command in models.app.registered_commands:
+    if _command.callback is not None:
+        _command.callback = with_exit_status(_command.callback)
+app.add_typer(models.app, name="models")
 
-app.callback(invoke_without_command=True)(_version)
 
-
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Run the command and exit with its status."""
-    sys.exit(int(run(arguments)))
-
-
-def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status; see `ExitCode`."""
-    try:
-        status = app(args=arguments, standalone_mode=False)
-    except click.exceptions.Exit as stop:
-        status = stop.exit_code
-    except click.ClickException as error:
-        error.show()
-        status = error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        print("interrupted", file=sys.stderr)
-        status = ExitCode.INTERRUPTED
-    except FramejudgeError as error:
-        print(f"Error: {error}", file=sys.stderr)
-        status = ExitCode.USAGE if isinstance(error, _USERS_OWN) else ExitCode.INTERNAL
-    except Exception:  # noqa: BLE001 - the last line of defence: an exit code, not a bare 1
-        traceback.print_exc()
-        print("Error: this is a bug in framejudge; please report the lines above", file=sys.stderr)
-        status = ExitCode.INTERNAL
-    return int(status or ExitCode.PASS)
+    app()

@@ -9,15 +9,15 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from framejudge.cli.progress import progress
+from framejudge.cli.progress import prepare_model, progress
 
 __all__ = ["demo"]
 
 _NEXT = """\
-What this was: {n_frames} descriptions of {n_cameras} cameras by {n_models} models, against what a human saw.
-A similarity below {threshold} counts as a hallucination. Read the frames above with care: cosine
-similarity passes small lies ({passed} of {small} negations and wrong counts, sides and colours scored
-{threshold} or more), and flags honest paraphrases ({flagged} of {honest}).
+These were {n_frames} descriptions of {n_cameras} cameras by {n_models} models, against what a human
+saw. A similarity below {threshold} counts as a hallucination. Read the frames above with care:
+cosine similarity passes small lies ({passed} of {small} negations and wrong counts, sides and colours
+scored {threshold} or more), and flags honest paraphrases ({flagged} of {honest}).
 
 Next:
   framejudge score YOUR.jsonl -o run.json    your own frames, one a row:
@@ -42,7 +42,7 @@ def demo(
     from framejudge.report import check_outputs, print_run, write_run  # noqa: PLC0415
 
     check_outputs([output])
-    models_ready()
+    prepare_model("all-mpnet-base-v2")
     source = resources.files("framejudge.data") / "demo_sessions.json"
     with resources.as_file(source) as path, progress("scoring frames") as done:
         run = score(path, progress=done)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from framejudge.cli.progress import progress
+from framejudge.cli.progress import prepare_model, progress
 
 __all__ = ["score"]
 
@@ -93,7 +93,8 @@ def score(
     Exit status: 0 pass, 1 some rate above --max-hallucination-rate, 2 usage or unreadable data,
     3 something was not scored.
     """
-    from framejudge.encoder import Encoder  # noqa: PLC0415 - keeps --help quick
+    from framejudge.data.readers import check_file  # noqa: PLC0415 - keeps --help quick
+    from framejudge.encoder import Encoder  # noqa: PLC0415
     from framejudge.metrics import score as score_data  # noqa: PLC0415
     from framejudge.report import check_outputs, print_run, write_run  # noqa: PLC0415
     from framejudge.report.files import run_as_json  # noqa: PLC0415
@@ -101,7 +102,9 @@ def score(
 
     outputs = output or []
     files = [path for path in outputs if path != _STDOUT]
+    check_file(data)
     check_outputs(files)
+    prepare_model(model)
     with progress("scoring frames") as done:
         run = score_data(
             data,

@@ -21,8 +21,22 @@ from framejudge.data.rows import (
 )
 from framejudge.errors import DataError, MissingExtraError
 from framejudge.schemas import SessionMetadata
+from framejudge.schemas.common import with_session_fields
 
-__all__ = ["SUFFIXES", "read_file"]
+__all__ = ["SUFFIXES", "check_file", "read_file"]
+
+
+def check_file(path: Path) -> None:
+    """Refuse a file that can't be read as data, without opening it.
+
+    Raises:
+        DataError: it is missing, or of an unknown type.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        accepted = ", ".join(SUFFIXES)
+        raise DataError(f"{path}: unknown file type {path.suffix!r}; accepted: {accepted}")
+    if not path.is_file():
+        raise DataError(f"{path}: no such file")
 
 
 def read_file(path: Path) -> Iterator[Item]:
@@ -33,14 +47,8 @@ def read_file(path: Path) -> Iterator[Item]:
             required column or is not what its suffix says.
         MissingExtraError: Parquet without pyarrow.
     """
-    reader = SUFFIXES.get(path.suffix.lower())
-    if reader is None:
-        raise DataError(
-            f"{path}: unknown file type {path.suffix!r}; accepted: {', '.join(SUFFIXES)}"
-        )
-    if not path.is_file():
-        raise DataError(f"{path}: no such file")
-    return reader(path)
+    check_file(path)
+    return SUFFIXES[path.suffix.lower()](path)
 
 
 def _read_jsonl(path: Path) -> Iterator[Item]:
@@ -161,9 +169,7 @@ def _read_session(session: Any, *, where: str) -> Iterator[Item]:
     for index, frame in enumerate(frames):
         at = f"{where}, frame {index + 1}"
         if isinstance(frame, dict):
-            own = frame.get("metadata") or {}
-            metadata = {**extra, **own} if isinstance(own, dict) else own
-            yield build_frame(known, {**frame, "metadata": metadata}, where=at)
+            yield build_frame(known, with_session_fields(frame, extra), where=at)
         else:
             yield RowError(
                 f"{at}: expected a JSON object, got {type(frame).__name__}",

@@ -72,6 +72,10 @@ class ListRetriever(Retriever):
         return self.sessions
 
 
+# What a frame-by-frame source may yield; a Dataset is a SessionMetadata too, and not meant.
+_STREAMED = (StreamedBatch, SessionMetadata, RowError)
+
+
 def as_retriever(source: Any, options: Mapping[str, Any]) -> Retriever:
     """Return a Retriever for whatever was given as data.
 
@@ -120,8 +124,10 @@ def iterate(data: Any, level: IterationLevel) -> Iterator[list[Item]]:
             session = item.session()
             frames = [StreamedBatch(metadata=session, batch=batch) for batch in item.conversation]
             yield [session, *frames]
-        elif (wanted is StreamedBatch and isinstance(item, (StreamedBatch, RowError))) or (
-            wanted is StreamedBatch and type(item) is SessionMetadata
+        elif (
+            wanted is StreamedBatch
+            and isinstance(item, _STREAMED)
+            and not isinstance(item, Dataset)
         ):
             yield [item]
         else:

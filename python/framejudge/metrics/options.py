@@ -9,7 +9,18 @@ from framejudge.errors import ConfigurationError
 
 __all__ = ["OPTIONS", "check_share", "check_spelling"]
 
-OPTIONS = ("retriever", "scorer", "threshold", "reference", "confidence", "verbose")
+# Of the metrics and of score().
+OPTIONS = (
+    "retriever",
+    "data",
+    "scorer",
+    "threshold",
+    "max_hallucination_rate",
+    "reference",
+    "confidence",
+    "progress",
+    "verbose",
+)
 _NEAR = 2
 
 

@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Literal
 
-from framejudge.data.sources import as_retriever, checked_level, iterate, load
-from framejudge.metrics.frames import Frame, FrameStore
-from framejudge.metrics.options import check_share, check_spelling
-from framejudge.metrics.summaries import flag, hallucination_metric, similarity_metric
-from framejudge.metrics.vision import scorer_info
+from framejudge.metrics.frames import Frame
+from framejudge.metrics.options import check_share
+from framejudge.metrics.summaries import flag, similarity_metric
+from framejudge.metrics.vision import VisionHallucination
 from framejudge.schemas import (
     FrameRecord,
     ScoreRun,
@@ -18,7 +17,7 @@ from framejudge.schemas import (
     VisionHallucinationMetric,
 )
 from framejudge.schemas.numbers import format_percent
-from framejudge.scorers import CosineSimilarity, SimilarityScorer
+from framejudge.scorers import SimilarityScorer
 
 __all__ = ["score"]
 
@@ -65,33 +64,26 @@ def score(
     >>> score(data, scorer=Overlap()).verdict.passed
     True
     """
-    check_spelling(kwargs)
-    threshold = check_share("threshold", threshold)
     limit = check_share("max_hallucination_rate", max_hallucination_rate)
-    confidence = check_share("confidence", confidence, open_ends=True)
-    scorer = CosineSimilarity() if scorer is None else scorer
-    store = FrameStore(scorer, reference=reference, progress=progress)
-    retriever = as_retriever(data, kwargs)
-    level = checked_level(retriever)
-    for group in iterate(load(retriever, level), level):
-        store.add(group)
-    store.flush()
-    metadata = {**scorer_info(scorer), "reference": reference}
-    sessions = store.sessions.items()
-    hallucination = [
-        hallucination_metric(
-            key, frames, threshold=threshold, confidence=confidence, metadata=metadata
-        )
-        for key, frames in sessions
-    ]
+    metric = VisionHallucination(
+        data,
+        scorer,
+        threshold,
+        reference=reference,
+        confidence=confidence,
+        progress=progress,
+        **kwargs,
+    )
+    metric.process()
+    metadata = metric.metadata()
     return ScoreRun(
         similarity=[
-            similarity_metric(key, frames, confidence=confidence, metadata=metadata)
-            for key, frames in sessions
+            similarity_metric(key, frames, confidence=metric.confidence, metadata=metadata)
+            for key, frames in metric.store.sessions.items()
         ],
-        hallucination=hallucination,
-        verdict=_judge(hallucination, store.frames, limit, metadata),
-        frames=[_record(frame, threshold) for frame in store.frames],
+        hallucination=metric.metrics,
+        verdict=_judge(metric.metrics, metric.store.frames, limit, metadata),
+        frames=[_record(frame, metric.threshold) for frame in metric.store.frames],
     )
 
 

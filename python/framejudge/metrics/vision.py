@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, Literal, TypeVar
 
+from framejudge.data.rows import Item
 from framejudge.data.sources import as_retriever, checked_level, iterate, load
 from framejudge.metrics.frames import Frame, FrameStore, Key
 from framejudge.metrics.options import check_share, check_spelling
@@ -36,6 +37,7 @@ class _VisionMetric(ABC, Generic[Result]):
         *,
         reference: Literal["best", "mean"] = "best",
         confidence: float = 0.95,
+        progress: Callable[[int], None] | None = None,
         verbose: bool = False,
         **kwargs: Any,
     ) -> None:
@@ -48,6 +50,7 @@ class _VisionMetric(ABC, Generic[Result]):
             threshold: a frame below it counts as a hallucination, in [0, 1]. Default 0.75.
             reference: a frame's score where it has several references: the "best" or the "mean".
             confidence: level of the intervals, in (0, 1). Default 0.95.
+            progress: called with the number of frames that are done.
             verbose: log each result at INFO instead of DEBUG.
             **kwargs: passed to the Retriever class.
 
@@ -58,10 +61,11 @@ class _VisionMetric(ABC, Generic[Result]):
         check_spelling(kwargs)
         self.threshold = check_share("threshold", threshold)
         self.confidence = check_share("confidence", confidence, open_ends=True)
+        self.reference = reference
         self.verbose = verbose
         self.logger = logging.getLogger("framejudge.metrics")
         self.scorer: SimilarityScorer = CosineSimilarity() if scorer is None else scorer
-        self.store = FrameStore(self.scorer, reference=reference)
+        self.store = FrameStore(self.scorer, reference=reference, progress=progress)
         self.retriever = as_retriever(retriever, kwargs)
         self.level = checked_level(self.retriever)
         self.dataset = load(self.retriever, self.level)
@@ -76,7 +80,7 @@ class _VisionMetric(ABC, Generic[Result]):
         arguments.
         """
         metric = cls(retriever, **kwargs)
-        metric._process()
+        metric.process()
         return metric.metrics
 
     @classmethod
@@ -89,7 +93,7 @@ class _VisionMetric(ABC, Generic[Result]):
         for group in iterate(metric.dataset, metric.level):
             touched = metric.store.add(group)
             metric.store.flush()
-            metadata = metric._metadata()
+            metadata = metric.metadata()
             for key in (key for key in metric.store.sessions if key in touched):
                 yield metric._result(key, metric.store.sessions[key], metadata)
 
@@ -113,13 +117,14 @@ class _VisionMetric(ABC, Generic[Result]):
         session = SessionMetadata(
             session_id=session_id, assistant_id=assistant_id, context=context, language=language
         )
-        frames = (StreamedBatch(metadata=session, batch=frame) for frame in batch)
-        self.store.add([session, *frames])
+        items: list[Item] = [session]
+        items += [StreamedBatch(metadata=session, batch=frame) for frame in batch]
+        self.store.add(items)
 
     def on_process_complete(self) -> None:
         """Score what waits and put a result per (session, assistant) into `metrics`."""
         self.store.flush()
-        metadata = self._metadata()
+        metadata = self.metadata()
         self.metrics = [
             self._result(key, frames, metadata) for key, frames in self.store.sessions.items()
         ]
@@ -132,7 +137,7 @@ class _VisionMetric(ABC, Generic[Result]):
             if None in frame.key:
                 self.logger.warning("a row belongs to no session: %s", frame.reason)
 
-    def _process(self) -> None:
+    def process(self) -> None:
         """Score the retriever's data, once: a second call finds it done."""
         if self._processed:
             return
@@ -141,8 +146,16 @@ class _VisionMetric(ABC, Generic[Result]):
         self._processed = True
         self.on_process_complete()
 
-    def _metadata(self) -> dict[str, Any]:
-        return scorer_info(self.scorer)
+    # The name under which users of the interface that this one follows know it.
+    _process = process
+
+    def metadata(self) -> dict[str, Any]:
+        """Return what the scores rest on; a stranger's scorer is named by its class."""
+        if isinstance(self.scorer, CosineSimilarity):
+            info = self.scorer.info()
+        else:
+            info = {"scorer": f"{type(self.scorer).__module__}.{type(self.scorer).__qualname__}"}
+        return {**info, "reference": self.reference}
 
     @abstractmethod
     def _result(self, key: Key, frames: list[Frame], metadata: dict[str, Any]) -> Result: ...
@@ -173,10 +186,3 @@ class VisionHallucination(_VisionMetric[VisionHallucinationMetric]):
             confidence=self.confidence,
             metadata=metadata,
         )
-
-
-def scorer_info(scorer: SimilarityScorer) -> dict[str, Any]:
-    """Return what a scorer's numbers rest on; a stranger's class speaks for itself."""
-    if isinstance(scorer, CosineSimilarity):
-        return scorer.info()
-    return {"scorer": f"{type(scorer).__module__}.{type(scorer).__qualname__}"}

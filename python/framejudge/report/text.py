@@ -82,16 +82,16 @@ def _table(run: ScoreRun) -> Table:
             Text(similarity.session_id),
             Text(similarity.assistant_id),
             *(
-                "–" if value is None else format_score(value, below=_SIMILARITY_EDGES)
+                "-" if value is None else format_score(value, below=_SIMILARITY_EDGES)
                 for value in (
                     similarity.mean_similarity,
                     similarity.min_similarity,
                     similarity.max_similarity,
                 )
             ),
-            str(hallucination.n_hallucinations) if rate is not None else "–",
-            "–" if rate is None else format_percent(rate, edges=_RATE_EDGES),
-            "–" if interval is None else " to ".join(format_percent(x) for x in interval),
+            str(hallucination.n_hallucinations) if rate is not None else "-",
+            "-" if rate is None else format_percent(rate, edges=_RATE_EDGES),
+            "-" if interval is None else " to ".join(format_percent(x) for x in interval),
             f"{hallucination.n_frames}/{hallucination.n_total}",
             Text(band, style=_BAND_STYLES.get(band, "")),
         )

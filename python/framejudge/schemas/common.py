@@ -8,7 +8,15 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-__all__ = ["Batch", "Dataset", "IterationLevel", "Logprobs", "SessionMetadata", "StreamedBatch"]
+__all__ = [
+    "Batch",
+    "Dataset",
+    "IterationLevel",
+    "Logprobs",
+    "SessionMetadata",
+    "StreamedBatch",
+    "with_session_fields",
+]
 
 
 def _number_as_text(value: Any) -> Any:
@@ -109,7 +117,7 @@ class Dataset(SessionMetadata):
         if not unknown:
             return data
         known = {key: value for key, value in data.items() if key in cls.model_fields}
-        frames = [_with_metadata(frame, unknown) for frame in data["conversation"]]
+        frames = [with_session_fields(frame, unknown) for frame in data["conversation"]]
         return {**known, "conversation": frames}
 
     def session(self) -> SessionMetadata:
@@ -140,7 +148,7 @@ def _unknown_into_metadata(data: dict[str, Any], model: type[BaseModel]) -> dict
     return known
 
 
-def _with_metadata(frame: Any, extra: dict[str, Any]) -> Any:
+def with_session_fields(frame: Any, extra: dict[str, Any]) -> Any:
     """Add a session's unknown fields to a frame's metadata; what the frame says itself wins."""
     if isinstance(frame, Batch):
         return frame.model_copy(update={"metadata": {**extra, **frame.metadata}})

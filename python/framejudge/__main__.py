@@ -1,0 +1,7 @@
+"""`python -m framejudge` is the command."""
+
+from __future__ import annotations
+
+from framejudge.cli import main
+
+main()

@@ -1,0 +1,56 @@
+"""How a command ends: every exception becomes an exit status and one line on stderr."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import typer
+
+from framejudge.errors import (
+    ConfigurationError,
+    FramejudgeError,
+    InputError,
+    MissingExtraError,
+    ModelError,
+)
+from framejudge.schemas import ExitCode
+
+__all__ = ["with_exit_status"]
+
+# Errors that the user can mend, by another argument or another set-up.
+_USERS_OWN = (ConfigurationError, InputError, MissingExtraError, ModelError)
+
+
+def with_exit_status(command: Callable[..., int | None]) -> Callable[..., None]:
+    """Wrap a command so that it exits with the number it returns, or by its exception.
+
+    Usage errors are the option parser's; it exits with 2 by itself.
+    """
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> None:
+        try:
+            status = command(*args, **kwargs) or ExitCode.PASS
+        except KeyboardInterrupt:
+            print("interrupted", file=sys.stderr)
+            status = ExitCode.INTERRUPTED
+        except FramejudgeError as error:
+            print(f"Error: {error}", file=sys.stderr)
+            status = ExitCode.USAGE if isinstance(error, _USERS_OWN) else ExitCode.INTERNAL
+        except (typer.Exit, typer.Abort):
+            raise
+        except BrokenPipeError:
+            # The reader of our stdout went away, as `| head` does; there is nobody left to tell.
+            sys.stdout = None  # type: ignore[assignment]
+            raise typer.Exit(ExitCode.INTERNAL) from None
+        except Exception:  # noqa: BLE001 - the last line of defence: an exit status, not a bare 1
+            traceback.print_exc()
+            print("Error: a bug in framejudge; please report the lines above", file=sys.stderr)
+            status = ExitCode.INTERNAL
+        raise typer.Exit(int(status))
+
+    return wrapped
