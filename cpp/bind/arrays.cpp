@@ -32,6 +32,11 @@ Dtype dtype_of(const py::array& array, const char* name) {
 
 } // namespace
 
+bool is_vector(py::handle object) {
+    return py::isinstance<py::array>(object) &&
+           py::reinterpret_borrow<py::array>(object).ndim() == 1;
+}
+
 OwnedRows rows_of(py::handle object, const char* name, int ndim) {
     if (!py::isinstance<py::array>(object)) {
         throw InvalidInput(std::string(name) + " must be " + kAccepted + ", got " +

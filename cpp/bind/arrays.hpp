@@ -13,6 +13,9 @@ struct OwnedRows {
     Rows rows;
 };
 
+// Whether `object` is an array of one dimension.
+bool is_vector(py::handle object);
+
 // Views a C-contiguous array of `ndim` dimensions (1 is one row) as it is; copies a strided or
 // unaligned one once. `name` is the argument's, for errors. Throws InvalidInput for anything else
 // than float32, float16, or uint16 holding bfloat16.

@@ -54,8 +54,7 @@ void register_runtime(py::module_& module) {
     module.def(
         "_set_isa", [](const std::string& name) { set_isa(name); }, py::arg("name"),
         "Use another tier from now on; for tests and benchmarks.");
-    module.def(
-        "threads", [] { return thread_budget().threads; }, "The thread pool's size.");
+    module.def("threads", [] { return thread_budget().threads; }, "The thread pool's size.");
     module.def("set_threads", &resize_pool, py::arg("count"),
                "Resize the thread pool; waits for a running job.");
 }

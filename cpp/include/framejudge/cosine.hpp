@@ -36,7 +36,7 @@ void cosine_matrix(const Rows& a, const Rows& b, Accumulate accumulate, float* o
 
 // The k best rows of b for each row of a, best first, ties by lower index; both outputs hold
 // a.count * k. A NaN is never ranked: places without a candidate hold NaN and index -1.
-void cosine_top_k(const Rows& a, const Rows& b, std::size_t k, Accumulate accumulate,
-                  float* scores, std::int64_t* indices);
+void cosine_top_k(const Rows& a, const Rows& b, std::size_t k, Accumulate accumulate, float* scores,
+                  std::int64_t* indices);
 
 } // namespace framejudge

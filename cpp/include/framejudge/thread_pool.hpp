@@ -38,8 +38,8 @@ private:
 
 // Runs tasks on the process's pool, which starts with the first call that needs it. A caller that
 // finds the pool busy (another thread's job, or a task inside a task) runs its tasks itself: the
-// result is the same and the machine is not oversubscribed. A caller with scratch memory for so many
-// workers says so: another thread may resize the pool at any time.
+// result is the same and the machine is not oversubscribed. A caller with scratch memory for so
+// many workers says so: another thread may resize the pool at any time.
 void parallel_for(std::size_t task_count, const Task& task, std::size_t worker_limit = kNoLimit);
 
 // The pool's size (started or not) and what decided it. Throws ConfigurationError if

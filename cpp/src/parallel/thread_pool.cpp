@@ -86,7 +86,8 @@ ThreadPool::ThreadPool(std::size_t size) : shared_(std::make_unique<Shared>()) {
     }
     try {
         for (std::size_t worker = 1; worker < size; ++worker) {
-            shared_->threads.emplace_back([shared = shared_.get(), worker] { shared->serve(worker); });
+            shared_->threads.emplace_back(
+                [shared = shared_.get(), worker] { shared->serve(worker); });
         }
     } catch (...) {
         shared_->stop();
@@ -164,7 +165,8 @@ CpuBudget budget_of(Global& state) {
     return *state.budget;
 }
 
-void run_on_pool(Global& state, std::size_t task_count, const Task& task, std::size_t worker_limit) {
+void run_on_pool(Global& state, std::size_t task_count, const Task& task,
+                 std::size_t worker_limit) {
     if (!state.pool) {
         state.pool = std::make_unique<ThreadPool>(budget_of(state).threads);
     }

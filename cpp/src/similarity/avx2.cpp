@@ -63,9 +63,7 @@ struct LanesD {
     }
 
 private:
-    static const __m128i* as_64_bits(const void* from) {
-        return static_cast<const __m128i*>(from);
-    }
+    static const __m128i* as_64_bits(const void* from) { return static_cast<const __m128i*>(from); }
 };
 
 std::size_t find_above(const float* values, std::size_t begin, std::size_t end, float threshold) {

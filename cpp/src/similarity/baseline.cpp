@@ -40,14 +40,14 @@ template <typename S, typename V> struct PortableLanes {
     static Vector zero() { return Vector{}; }
     static Vector broadcast(S value) { return Vector{} + value; }
     template <typename T> static Vector load(const T* from) {
-        Vector vector;
+        Vector vector = {};
         for (std::size_t i = 0; i < kWidth; ++i) {
             vector[i] = static_cast<S>(to_float(from[i]));
         }
         return vector;
     }
     static Vector load(const S* from) {
-        Vector vector;
+        Vector vector = {};
         std::memcpy(&vector, from, sizeof(vector));
         return vector;
     }

@@ -81,8 +81,8 @@ const KernelTable& active_kernels() {
     if (table == nullptr) {
         // Two first callers choose the same.
         const char* forced = std::getenv("FRAMEJUDGE_ISA");
-        table = forced != nullptr && *forced != '\0' ? &table_named(forced)
-                                                     : supported_tables().back();
+        table =
+            forced != nullptr && *forced != '\0' ? &table_named(forced) : supported_tables().back();
         active.store(table, std::memory_order_release);
     }
     return *table;

@@ -11,8 +11,8 @@
 // store_clipped(float*, Vector).
 #pragma once
 
-#include "kernels.hpp"
 #include "half.hpp"
+#include "kernels.hpp"
 
 #include <cstring>
 
@@ -108,8 +108,8 @@ void scale_run(const T* from, std::size_t count, const Scale<typename Lanes::Sca
     const auto rest = Lanes::broadcast(scale.rest);
     for (std::size_t k = 0; k < kRun && k < count; k += Lanes::kWidth) {
         const std::size_t left = count - k;
-        const auto values = left >= Lanes::kWidth ? Lanes::load(from + k)
-                                                  : load_partial<Lanes>(from + k, left);
+        const auto values =
+            left >= Lanes::kWidth ? Lanes::load(from + k) : load_partial<Lanes>(from + k, left);
         const auto scaled = values * power * rest;
         std::memcpy(to + k, &scaled, sizeof(scaled));
     }

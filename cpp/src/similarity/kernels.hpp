@@ -19,8 +19,8 @@ struct Moments {
 
 using MomentsFn = Moments (*)(const void* a, const void* b, std::size_t width);
 
-// Interleaves `count` rows into a panel: panel[k * lanes + r] = row[r][k] * inverse_norms[r]; lanes beyond
-// `count` are zero. Panel elements are Scalar.
+// Interleaves `count` rows into a panel: panel[k * lanes + r] = row[r][k] * inverse_norms[r]; lanes
+// beyond `count` are zero. Panel elements are Scalar.
 using PackFn = void (*)(const void* rows, std::size_t count, std::size_t width,
                         const double* inverse_norms, void* panel);
 

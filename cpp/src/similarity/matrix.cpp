@@ -39,21 +39,25 @@ void multiply_group(const Product& product, const Rows& b, std::size_t begin, st
     // Enough tasks that threads finish together, even where b is one block.
     const std::size_t wanted = blocks.size() * 4;
     const std::size_t panels = (count + product.panel_rows() - 1) / product.panel_rows();
-    const std::size_t cuts = std::clamp<std::size_t>((wanted + block_count - 1) / block_count, 1, panels);
+    const std::size_t cuts =
+        std::clamp<std::size_t>((wanted + block_count - 1) / block_count, 1, panels);
     const std::size_t step = (panels + cuts - 1) / cuts;
-    parallel_for(block_count * cuts, [&](std::size_t task, std::size_t worker) {
-        const std::size_t first = task % cuts * step;
-        if (first >= panels) {
-            return;
-        }
-        const std::size_t row = first * product.panel_rows();
-        const std::size_t rows = std::min(step * product.panel_rows(), count - row);
-        const std::size_t column = task / cuts * block_rows;
-        const std::size_t columns = std::min(block_rows, b.count - column);
-        product.pack_block(column, columns, blocks[worker]);
-        product.multiply(group, first, rows, blocks[worker], columns,
-                         out + (begin + row) * b.count + column, b.count);
-    }, blocks.size());
+    parallel_for(
+        block_count * cuts,
+        [&](std::size_t task, std::size_t worker) {
+            const std::size_t first = task % cuts * step;
+            if (first >= panels) {
+                return;
+            }
+            const std::size_t row = first * product.panel_rows();
+            const std::size_t rows = std::min(step * product.panel_rows(), count - row);
+            const std::size_t column = task / cuts * block_rows;
+            const std::size_t columns = std::min(block_rows, b.count - column);
+            product.pack_block(column, columns, blocks[worker]);
+            product.multiply(group, first, rows, blocks[worker], columns,
+                             out + (begin + row) * b.count + column, b.count);
+        },
+        blocks.size());
 }
 
 } // namespace

@@ -70,8 +70,8 @@ Accumulate parse_accumulate(std::string_view name) {
 
 void require_comparable(const Rows& a, const Rows& b) {
     if (a.width != b.width) {
-        throw InvalidInput("a and b must have the same width, got shapes " + shape_of(a) +
-                           " and " + shape_of(b));
+        throw InvalidInput("a and b must have the same width, got shapes " + shape_of(a) + " and " +
+                           shape_of(b));
     }
     if (a.width == 0) {
         throw InvalidInput("vectors need at least one element, got shapes " + shape_of(a) +

@@ -130,7 +130,8 @@ void search_few(const Search& search, std::vector<Scratch>& scratch) {
                      for (std::size_t i = 0; i < a.count; ++i) {
                          mine.leaders->offer(search.kernels, i, scores[i], count, first);
                      }
-                 }, scratch.size());
+                 },
+                 scratch.size());
     write_group(search, 0, a.count, scratch);
 }
 
@@ -170,8 +171,8 @@ void search_group(const Search& search, const Product& product, std::size_t begi
 
 } // namespace
 
-void cosine_top_k(const Rows& a, const Rows& b, std::size_t k, Accumulate accumulate,
-                  float* scores, std::int64_t* indices) {
+void cosine_top_k(const Rows& a, const Rows& b, std::size_t k, Accumulate accumulate, float* scores,
+                  std::int64_t* indices) {
     require_comparable(a, b);
     if (k == 0) {
         throw InvalidInput("k must be at least 1, got 0");
@@ -184,8 +185,7 @@ void cosine_top_k(const Rows& a, const Rows& b, std::size_t k, Accumulate accumu
         return;
     }
     const Product product(a, b, accumulate);
-    const std::size_t step =
-        product.group_rows(workers * std::min(k, b.count) * sizeof(Candidate));
+    const std::size_t step = product.group_rows(workers * std::min(k, b.count) * sizeof(Candidate));
     for (std::size_t begin = 0; begin < a.count; begin += step) {
         search_group(search, product, begin, std::min(step, a.count - begin), scratch);
     }
