@@ -30,6 +30,12 @@ Dtype dtype_of(const py::array& array, const char* name) {
                        text_of(dtype));
 }
 
+bool is_ready(const py::array& array) {
+    constexpr unsigned kNeeded = unsigned{py::detail::npy_api::NPY_ARRAY_C_CONTIGUOUS_} |
+                                 unsigned{py::detail::npy_api::NPY_ARRAY_ALIGNED_};
+    return (static_cast<unsigned>(array.flags()) & kNeeded) == kNeeded;
+}
+
 } // namespace
 
 bool is_vector(py::handle object) {
@@ -48,9 +54,7 @@ OwnedRows rows_of(py::handle object, const char* name, int ndim) {
         throw InvalidInput(std::string(name) + " must have " + std::to_string(ndim) +
                            " dimension(s), got shape " + text_of(object.attr("shape")));
     }
-    constexpr int kReadyAsIs =
-        py::detail::npy_api::NPY_ARRAY_C_CONTIGUOUS_ | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
-    if ((array.flags() & kReadyAsIs) != kReadyAsIs) {
+    if (!is_ready(array)) {
         array = py::array(array.attr("copy")("C")); // the one documented copy
     }
     const auto size = [&](int axis) { return static_cast<std::size_t>(array.shape(axis)); };

@@ -33,6 +33,7 @@ constexpr Row kTable[] = {
     {raise_if<ConfigurationError>, "ConfigurationError"},
 };
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): pybind11 fixes the signature
 void translate(std::exception_ptr current) {
     if (!current) {
         return;

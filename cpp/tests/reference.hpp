@@ -18,9 +18,9 @@ constexpr Accumulate kAccumulates[] = {Accumulate::kFloat32, Accumulate::kFloat6
 
 // The value of a binary16 number, from the definition of the format.
 inline double half_value(std::uint16_t bits) {
-    const int exponent = (bits >> 10) & 0x1f;
-    const int fraction = bits & 0x3ff;
-    const double sign = (bits & 0x8000) != 0 ? -1.0 : 1.0;
+    const int exponent = bits / 1024 % 32;
+    const int fraction = bits % 1024;
+    const double sign = bits >= 0x8000 ? -1.0 : 1.0;
     if (exponent == 0x1f) {
         return fraction == 0 ? sign * INFINITY : NAN;
     }

@@ -61,8 +61,8 @@ TEST_CASE("rows without direction are NaN across, and others are not touched") {
             TestRows a(20, 50, Dtype::kFloat32, 3);
             TestRows b(40, 50, Dtype::kFloat32, 4);
             a.fill_row(3, 0.0F);
-            a.set(7 * 50 + 49, NAN);
-            b.set(11 * 50, INFINITY);
+            a.set(std::size_t{7} * 50 + 49, NAN);
+            b.set(std::size_t{11} * 50, INFINITY);
             b.fill_row(39, 1e-30F);
             a.fill_row(19, 1e30F);
             const auto got = matrix(a, b, accumulate);

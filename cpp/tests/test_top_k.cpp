@@ -36,6 +36,7 @@ TEST_CASE("the best are found, best first, and each score is its own pair's") {
                     const double allowed = tolerance(accumulate, 40);
                     for (std::size_t i = 0; i < n; ++i) {
                         std::vector<double> all;
+                        all.reserve(m);
                         for (std::size_t j = 0; j < m; ++j) {
                             all.push_back(reference_cosine(a, i, b, j));
                         }
@@ -81,7 +82,7 @@ TEST_CASE("NaN is never ranked, and missing places say so") {
             TestRows a(n, 9, Dtype::kFloat32, 5);
             TestRows b(6, 9, Dtype::kFloat32, 6);
             b.fill_row(0, 0.0F);
-            b.set(2 * 9 + 8, NAN);
+            b.set(std::size_t{2} * 9 + 8, NAN);
             a.fill_row(1, 0.0F);
             const Found found = top_k(a, b, 8, Accumulate::kFloat32);
             for (std::size_t r = 0; r < 8; ++r) {

@@ -14,8 +14,8 @@
 
 namespace framejudge {
 
-enum class Dtype { kFloat32, kFloat16, kBfloat16 };
-enum class Accumulate { kFloat32, kFloat64 };
+enum class Dtype : std::uint8_t { kFloat32, kFloat16, kBfloat16 };
+enum class Accumulate : std::uint8_t { kFloat32, kFloat64 };
 
 // C-contiguous rows that somebody else owns, aligned to their element.
 struct Rows {

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string_view>
 
 namespace framejudge {
 
-enum class ThreadSource { kAffinity, kCgroupQuota, kEnvironment, kSetThreads };
+enum class ThreadSource : std::uint8_t { kAffinity, kCgroupQuota, kEnvironment, kSetThreads };
 
 std::string_view thread_source_name(ThreadSource source);
 

@@ -1,12 +1,13 @@
 // Instruction tiers: which there are, which this machine runs, which one is in use.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
 namespace framejudge {
 
-enum class Isa { kBaseline, kAvx2, kAvx512, kNeon };
+enum class Isa : std::uint8_t { kBaseline, kAvx2, kAvx512, kNeon };
 
 std::string_view isa_name(Isa isa);
 

@@ -164,11 +164,12 @@ CpuBudget decide_cpu_budget(std::size_t affinity, std::optional<double> quota) {
 
 std::size_t parse_thread_count(std::string_view text) {
     std::size_t count = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, count);
+    const std::string digits(text);
+    const char* end = digits.data() + digits.size();
+    const auto [stop, error] = std::from_chars(digits.data(), end, count);
     if (error != std::errc() || stop != end || count == 0 || count > kMaxThreads) {
         throw ConfigurationError("FRAMEJUDGE_THREADS must be a whole number from 1 to " +
-                                 std::to_string(kMaxThreads) + ", got '" + std::string(text) + "'");
+                                 std::to_string(kMaxThreads) + ", got '" + digits + "'");
     }
     return count;
 }

@@ -38,7 +38,7 @@ struct ThreadPool::Shared {
                 run_task(i, worker);
             }
         } catch (...) {
-            const std::lock_guard lock(mutex);
+            const std::scoped_lock lock(mutex);
             if (!failure) {
                 failure = std::current_exception();
             }
@@ -70,7 +70,7 @@ struct ThreadPool::Shared {
 
     void stop() {
         {
-            const std::lock_guard lock(mutex);
+            const std::scoped_lock lock(mutex);
             stopping = true;
         }
         work_ready.notify_all();
@@ -101,7 +101,7 @@ std::size_t ThreadPool::size() const { return shared_->threads.size() + 1; }
 
 void ThreadPool::run(std::size_t task_count, const Task& task, std::size_t worker_limit) {
     {
-        const std::lock_guard lock(shared_->mutex);
+        const std::scoped_lock lock(shared_->mutex);
         shared_->task = &task;
         shared_->task_count = task_count;
         shared_->worker_limit = worker_limit;
@@ -158,7 +158,7 @@ Global& get_global() {
 }
 
 CpuBudget budget_of(Global& state) {
-    const std::lock_guard lock(state.budget_mutex);
+    const std::scoped_lock lock(state.budget_mutex);
     if (!state.budget) {
         state.budget = current_cpu_budget();
     }
@@ -188,8 +188,7 @@ void set_threads(std::size_t count) {
         throw InvalidInput("threads must be at least 1, got 0");
     }
     Global& state = get_global();
-    const std::lock_guard job(state.job);
-    const std::lock_guard lock(state.budget_mutex);
+    const std::scoped_lock both(state.job, state.budget_mutex);
     state.pool.reset();
     state.budget = CpuBudget{count, ThreadSource::kSetThreads};
 }

@@ -75,9 +75,9 @@ std::size_t find_above(const float* values, std::size_t begin, std::size_t end, 
     constexpr std::size_t kGroup = 16;
     std::size_t i = begin;
     for (; i + kGroup <= end; i += kGroup) {
-        int above = 0;
+        unsigned above = 0;
         for (std::size_t j = 0; j < kGroup; ++j) {
-            above |= static_cast<int>(values[i + j] > threshold);
+            above += values[i + j] > threshold ? 1U : 0U;
         }
         if (above != 0) {
             break;
