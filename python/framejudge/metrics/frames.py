@@ -75,6 +75,11 @@ class FrameStore:
         self._pending: list[Frame] = []
         self._n_done = 0
 
+    @property
+    def has_scores(self) -> bool:
+        """Whether any frame has a score yet."""
+        return any(frame.score is not None for frame in self.frames)
+
     def add(self, items: Iterable[Item]) -> set[Key]:
         """Take in sessions, frames and row errors; return the results they belong to."""
         touched: set[Key] = set()

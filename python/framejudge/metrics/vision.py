@@ -151,7 +151,8 @@ class _VisionMetric(ABC, Generic[Result]):
 
     def metadata(self) -> dict[str, Any]:
         """Return what the scores rest on; a stranger's scorer is named by its class."""
-        if isinstance(self.scorer, CosineSimilarity):
+        # Asking our scorer opens its model, which is not worth fetching to describe no score.
+        if isinstance(self.scorer, CosineSimilarity) and self.store.has_scores:
             info = self.scorer.info()
         else:
             info = {"scorer": f"{type(self.scorer).__module__}.{type(self.scorer).__qualname__}"}
