@@ -14,10 +14,10 @@ from framejudge.cli.progress import prepare_model, progress
 __all__ = ["demo"]
 
 _NEXT = """\
-These were {n_frames} descriptions of {n_cameras} cameras by {n_models} models, against what a human
-saw. A similarity below {threshold} counts as a hallucination. Read the frames above with care:
-cosine similarity passes small lies ({passed} of {small} negations and wrong counts, sides and colours
-scored {threshold} or more), and flags honest paraphrases ({flagged} of {honest}).
+These were {n_frames} descriptions of {n_cameras} cameras by {n_models} models, against what a
+human saw. A similarity below {threshold} counts as a hallucination. Read the frames with care:
+cosine similarity passes small lies ({passed} of {small} negations and wrong counts, sides and
+colours scored {threshold} or more), and flags honest paraphrases ({flagged} of {honest}).
 
 Next:
   framejudge score YOUR.jsonl -o run.json    your own frames, one a row:
@@ -48,7 +48,7 @@ def demo(
         run = score(path, progress=done)
     write_run(run, output)
     console = Console()
-    print_run(run, console, frames="all")
+    print_run(run, console, frames="all", verdict=False)
     kinds = [(frame.metadata.get("kind"), frame.is_hallucination) for frame in run.frames]
     small = [flagged for kind, flagged in kinds if kind in _SMALL_LIES]
     honest = [flagged for kind, flagged in kinds if kind in _HONEST]

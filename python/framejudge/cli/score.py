@@ -37,6 +37,7 @@ def score(
     data: Annotated[
         Path,
         typer.Argument(
+            metavar="DATA",
             help="A .jsonl, .csv or .parquet file with one frame a row (session_id, assistant_id, "
             "qa_id, assistant, ground_truth_assistant; other columns are kept), or a .json file "
             "with sessions.",

@@ -45,7 +45,7 @@ def with_exit_status(command: Callable[..., int | None]) -> Callable[..., None]:
             raise
         except BrokenPipeError:
             # The reader of our stdout went away, as `| head` does; there is nobody left to tell.
-            sys.stdout = None  # type: ignore[assignment]
+            sys.stdout = None
             raise typer.Exit(ExitCode.INTERNAL) from None
         except Exception:  # noqa: BLE001 - the last line of defence: an exit status, not a bare 1
             traceback.print_exc()

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from framejudge.metrics.bands import RATE_BANDS, SIMILARITY_BANDS, rate_band
-from framejudge.schemas import FrameRecord, ScoreRun, VisionHallucinationMetric
+from framejudge.schemas import ScoreRun, VisionHallucinationMetric
 from framejudge.schemas.numbers import format_percent, format_score
 
 __all__ = ["FRAMES_SHOWN", "print_run"]
@@ -24,7 +24,11 @@ _BAND_STYLES = {"reliable": "green", "review needed": "yellow", "unreliable": "r
 
 
 def print_run(
-    run: ScoreRun, console: Console, *, frames: Literal["all", "flagged", "none"] = "flagged"
+    run: ScoreRun,
+    console: Console,
+    *,
+    frames: Literal["all", "flagged", "none"] = "flagged",
+    verdict: bool = True,
 ) -> None:
     """Print a run: each session with its frames, a table of sessions, and the verdict.
 
@@ -33,6 +37,7 @@ def print_run(
         console: where to print.
         frames: every frame, those that are flagged or have no score (20 a session at most), or
             none.
+        verdict: whether the run is a gate.
     """
     if frames == "all":
         for result in run.hallucination:
@@ -47,13 +52,8 @@ def print_run(
                 Text(f"{frame.status.value}: {frame.reason}", style="red"), soft_wrap=True
             )
     console.print(_table(run))
-    console.print(_verdict(run), soft_wrap=True)
-
-
-def worst_frames(run: ScoreRun, n: int) -> list[FrameRecord]:
-    """Return the n scored frames with the lowest similarity, lowest first."""
-    ranked = [frame for frame in run.frames if frame.similarity_score is not None]
-    return sorted(ranked, key=lambda frame: frame.similarity_score or 0.0)[:n]
+    if verdict:
+        console.print(_verdict(run), soft_wrap=True)
 
 
 def _noteworthy(result: VisionHallucinationMetric) -> Iterator[str]:
