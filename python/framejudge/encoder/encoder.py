@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT_TOKEN_BUDGET", "Embedder", "EncodeResult", "Encoder"]
 
-DEFAULT_TOKEN_BUDGET = 1024
+DEFAULT_TOKEN_BUDGET = 384
 """Tokens of a batch; measured in benchmarks/README.md."""
 
 _log = logging.getLogger("framejudge.encoder")

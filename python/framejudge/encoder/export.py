@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DATA_FILE", "EXPORTER_VERSION", "GRAPH_FILE", "export_onnx"]
 
-EXPORTER_VERSION = 1
+EXPORTER_VERSION = 2
 """Part of the cache key; raised whenever the graph or the layout of its data changes."""
 
 GRAPH_FILE = "model.onnx"
@@ -35,8 +35,6 @@ DATA_FILE = "model.onnx.data"
 
 _INLINE_BYTES = 1024
 _PAGE_BYTES = mmap.ALLOCATIONGRANULARITY
-
-Progress = "Callable[[int, int], None]"
 
 
 def export_onnx(
