@@ -76,4 +76,5 @@ class SentenceTransformerEmbedder(Encoder):
         Returns:
             (d,) float32.
         """
-        return self.encode([text])[0]
+        vector: NDArray[np.float32] = self.encode([text])[0]
+        return vector

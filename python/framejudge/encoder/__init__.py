@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from framejudge.encoder.cache import EmbeddingCache
-from framejudge.encoder.encoder import Embedder, EncodeResult, Encoder
+from framejudge.encoder.encoder import Embedder, Encoder, EncodeResult
 
 __all__ = ["Embedder", "EmbeddingCache", "EncodeResult", "Encoder"]
 

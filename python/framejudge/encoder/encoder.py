@@ -250,9 +250,7 @@ class Encoder:
             raise InputError(f"max_tokens {self._max_tokens} is beyond the model's {limit}")
         max_tokens = self._max_tokens or limit
         threads = self._threads or _default_threads()
-        engine = Engine(
-            exported, max_tokens=max_tokens, threads=threads, normalize=self._normalize
-        )
+        engine = Engine(exported, max_tokens=max_tokens, threads=threads, normalize=self._normalize)
         identity = json.dumps(
             [sorted(exported.hashes.items()), exported.files.hashes["tokenizer.json"],
              max_tokens, self._normalize]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import json
 import mmap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -80,11 +80,12 @@ class _Weights:
         self._family = architecture.family
         self._shapes = _shapes(architecture)
 
-    def __enter__(self) -> _Weights:
+    def __enter__(self) -> Self:
         import safetensors  # noqa: PLC0415
 
         try:
-            self._file = safetensors.safe_open(self._path, framework="numpy")
+            safe_open: Any = safetensors.safe_open
+            self._file = safe_open(self._path, framework="numpy")
             self._open = self._file.__enter__()
         except (OSError, safetensors.SafetensorError) as error:
             raise ModelError(f"{self._path} can't be read as safetensors: {error}") from error
@@ -156,7 +157,7 @@ class _Store:
         gap = -self._stream.tell() % _PAGE_BYTES
         self._stream.write(bytes(gap))
         offset = self._stream.tell()
-        self._stream.write(memoryview(array).cast("B"))
+        self._stream.write(array.data.cast("B"))
         tensor = TensorProto(
             name=name,
             dims=array.shape,

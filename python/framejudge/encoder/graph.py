@@ -134,7 +134,6 @@ class GraphBuilder:
 
     def _embeddings(self) -> str:
         """Pack the tokens, look them up and normalise: (tokens, hidden)."""
-        arch = self._arch
         flat = self._constant("flat", [-1])
         first = self._constant("axis_0", [0])
         one = self._constant("one", 1)
@@ -275,7 +274,7 @@ class GraphBuilder:
             weights = self._op("Unsqueeze", [weights, self._constant("axis_2", [2])], "mask_rows")
             pooled = self._mean(rows, weights) if self._arch.pooling == "mean" else self._max(rows)
         norm = self._op("ReduceL2", [pooled], "norm", axes=[1], keepdims=1)
-        tiny = self._store("tiny_norm", np.float32(_TINY_NORM))
+        tiny = self._store("tiny_norm", np.array(_TINY_NORM, np.float32))
         self._op("Div", [pooled, self._op("Max", [norm, tiny], "norm_floor")], OUTPUTS[0])
 
     def _mean(self, rows: str, weights: str) -> str:
@@ -288,7 +287,7 @@ class GraphBuilder:
 
     def _max(self, rows: str) -> str:
         """Append the largest value over real tokens."""
-        lowest = self._store("lowest", np.float32(np.finfo(np.float32).min))
+        lowest = self._store("lowest", np.array(np.finfo(np.float32).min, np.float32))
         real = self._op("Cast", ["mask_rows"], "mask_bool", to=9)
         masked = self._op("Where", [real, rows, lowest], "hidden_masked")
         return self._op("ReduceMax", [masked], OUTPUTS[1], axes=[1], keepdims=0)

@@ -12,6 +12,7 @@ locks/, stamps/         one process at a time; hashes that need not be taken aga
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import logging
@@ -52,8 +53,10 @@ __all__ = [
     "ExportedModel",
     "ModelFiles",
     "cache_root",
+    "copy_export",
     "export_model",
     "fetch_model",
+    "find_export",
     "find_model",
     "known_model",
     "offline_reason",
@@ -133,13 +136,18 @@ def known_model(name: str) -> KnownModel | None:
 
 
 def find_model(
-    model: str | os.PathLike[str], *, download: bool = True, progress: Progress | None = None
+    model: str | os.PathLike[str],
+    *,
+    download: bool = True,
+    believe: bool = True,
+    progress: Progress | None = None,
 ) -> ModelFiles:
     """Return a model's verified files, fetching a known one when it is nowhere yet.
 
     Args:
         model: A known name, or a local sentence-transformers folder of the MPNet or BERT family.
         download: False raises instead of fetching.
+        believe: False hashes every file again, whatever its stamp says.
         progress: Called with (stage, done, total) while something is fetched.
 
     Raises:
@@ -149,8 +157,8 @@ def find_model(
     """
     known = known_model(os.fspath(model)) if isinstance(model, str) else None
     if known is None:
-        return _local_model(Path(model).expanduser().absolute(), os.fspath(model))
-    found = _in_place(known)
+        return _local_model(Path(model).expanduser().absolute(), os.fspath(model), believe=believe)
+    found = _in_place(known, believe=believe)
     if found is not None:
         return found
     if not download or offline_reason():
@@ -191,7 +199,7 @@ def fetch_model(
     report = progress or _silent
     with _locked(f"fetch-{model.name}"):
         if folder is None and source != "folder":
-            found = _cached(model)
+            found = _usable(model)
             if found is not None:
                 return found
         given = Path(folder).expanduser().absolute() if folder is not None else None
@@ -207,63 +215,99 @@ def fetch_model(
         return _download(model, [f for f in _FETCHERS if source in (None, f.name)], report)
 
 
-def export_model(
-    files: ModelFiles, *, progress: Progress | None = None, believe: bool = True
-) -> ExportedModel:
-    """Return the exported ONNX file of a model, making it when it is not in the cache.
+def find_export(files: ModelFiles, *, believe: bool = True) -> ExportedModel | None:
+    """Return the exported ONNX file of a model when the cache has it whole.
+
+    Args:
+        files: What `find_model` returned.
+        believe: False hashes the exported files again, and a damaged one is an error.
+
+    Raises:
+        ModelIntegrityError: With `believe=False`, a file is not what was written.
+    """
+    folder = cache_root() / "onnx" / _export_key(files)
+    try:
+        expected = json.loads((folder / _MANIFEST).read_bytes())["hashes"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    hashes = stamped_hashes(folder, expected, _export_stamp(folder), believe=believe)
+    try:
+        check_pinned(folder, hashes, expected)
+    except ModelIntegrityError as error:
+        if not believe:
+            raise
+        _log.warning("%s; exporting again", error)
+        return None
+    return ExportedModel(folder / export.GRAPH_FILE, read_architecture(files.folder), hashes, files)
+
+
+def export_model(files: ModelFiles, *, progress: Progress | None = None) -> ExportedModel:
+    """Return the exported ONNX file of a model, making it when the cache doesn't have it whole.
 
     Args:
         files: What `find_model` returned.
         progress: Called with ("export", weights done, weights in all).
-        believe: False hashes the exported files again whatever their stamp says.
 
     Raises:
         MissingExtraError: It has to be made, and the extra `mpnet` is not installed.
         ModelError: The model can't be exported.
-        ModelIntegrityError: With `believe=False`, an exported file is not what was written.
     """
-    architecture = read_architecture(files.folder)
-    key = _export_key(files)
-    folder = cache_root() / "onnx" / key
-    found = _exported(folder, files, architecture, believe=believe)
+    found = find_export(files)
     if found is not None:
         return found
+    key = _export_key(files)
     with _locked(f"onnx-{key}"):
-        found = _exported(folder, files, architecture, believe=True)
+        found = find_export(files)
         if found is None:
-            _write_export(folder, files, architecture, progress or _silent)
-            found = _exported(folder, files, architecture, believe=True)
+            _write_export(cache_root() / "onnx" / key, files, progress or _silent)
+            found = find_export(files)
     if found is None:
-        raise ModelError(f"{folder} could not be written")
+        raise ModelError(f"the export of {files.name} could not be kept in {cache_root()}")
     return found
 
 
-def _local_model(folder: Path, given: str) -> ModelFiles:
+def copy_export(exported: ExportedModel, folder: Path) -> Path:
+    """Copy an exported graph and its data to a folder, and return the graph's path there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in exported.hashes:
+        shutil.copyfile(exported.path.parent / name, folder / name)
+    return folder / exported.path.name
+
+
+def _local_model(folder: Path, given: str, *, believe: bool) -> ModelFiles:
     """Return the files of a user's own model, hashed so that its export can be found again."""
     if not folder.is_dir():
         raise ModelNotFoundError(_unknown(given))
     pooling = [f"{path.name}/config.json" for path in sorted(folder.glob("*_Pooling"))]
-    stamp = cache_root() / "stamps" / f"{hashlib.sha256(bytes(folder)).hexdigest()[:32]}.json"
     read_architecture(folder)
-    hashes = stamped_hashes(folder, (*_LOCAL_FILES, *pooling), stamp)
+    names = (*_LOCAL_FILES, *pooling)
+    hashes = stamped_hashes(folder, names, _folder_stamp(folder), believe=believe)
     return ModelFiles(folder.name, folder, "local", None, hashes)
 
 
-def _in_place(model: KnownModel) -> ModelFiles | None:
+def _in_place(model: KnownModel, *, believe: bool) -> ModelFiles | None:
     """Return a known model's files from FRAMEJUDGE_MODEL_DIR or the cache."""
     folder = _model_dir(model)
     if folder is not None and (folder / "config.json").is_file():
-        stamp = cache_root() / "stamps" / f"{hashlib.sha256(bytes(folder)).hexdigest()[:32]}.json"
-        return _verified(model, folder, stamp, "folder")
-    return _cached(model)
+        return _verified(model, folder, _folder_stamp(folder), "folder", believe=believe)
+    return _cached(model, believe=believe)
 
 
-def _cached(model: KnownModel) -> ModelFiles | None:
+def _cached(model: KnownModel, *, believe: bool = True) -> ModelFiles | None:
     """Return a known model's files from the cache, or None when they aren't there."""
     folder = _cache_folder(model)
     if not folder.is_dir():
         return None
-    return _verified(model, folder, _stamp(model), "cache")
+    return _verified(model, folder, _stamp(model), "cache", believe=believe)
+
+
+def _usable(model: KnownModel) -> ModelFiles | None:
+    """Return what the cache has when it is whole; damage is what a fetch mends."""
+    try:
+        return _cached(model)
+    except ModelIntegrityError as error:
+        _log.warning("%s; fetching again", error)
+        return None
 
 
 def _cache_folder(model: KnownModel) -> Path:
@@ -274,8 +318,12 @@ def _stamp(model: KnownModel) -> Path:
     return cache_root() / "stamps" / f"{model.name}-{model.hub_revision}.json"
 
 
+def _folder_stamp(folder: Path) -> Path:
+    return cache_root() / "stamps" / f"{hashlib.sha256(bytes(folder)).hexdigest()[:32]}.json"
+
+
 def _verified(
-    model: KnownModel, folder: Path, stamp: Path, source: str, *, believe: bool = True
+    model: KnownModel, folder: Path, stamp: Path, source: str, *, believe: bool
 ) -> ModelFiles:
     """Compare a folder with the pinned hashes."""
     hashes = stamped_hashes(folder, model.files, stamp, believe=believe)
@@ -305,11 +353,8 @@ def _download(model: KnownModel, fetchers: list[Source], progress: Progress) -> 
     for fetcher in fetchers:
         work.mkdir(parents=True, exist_ok=True)
         try:
-            found = _adopt(
-                model,
-                progress,
-                lambda staging, fetcher=fetcher: fetcher.fetch(model, work, staging, progress),
-            )
+            fill = functools.partial(_fetch, fetcher, model, work, progress)
+            found = _adopt(model, progress, fill)
         except ModelDownloadError as error:
             _log.warning("%s: %s", fetcher.name, error)
             reasons.append(f"{fetcher.describe(model)}: {error}")
@@ -317,6 +362,12 @@ def _download(model: KnownModel, fetchers: list[Source], progress: Progress) -> 
         shutil.rmtree(work, ignore_errors=True)
         return found
     raise ModelDownloadError(f"{model.name} could not be fetched. " + " | ".join(reasons))
+
+
+def _fetch(
+    source: Source, model: KnownModel, work: Path, progress: Progress, staging: Path
+) -> None:
+    source.fetch(model, work, staging, progress)
 
 
 def _adopt(model: KnownModel, progress: Progress, fill: Callable[[Path], None]) -> ModelFiles:
@@ -375,9 +426,7 @@ def _export_key(files: ModelFiles) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _write_export(
-    folder: Path, files: ModelFiles, architecture: Architecture, progress: Progress
-) -> None:
+def _write_export(folder: Path, files: ModelFiles, progress: Progress) -> None:
     """Export into a staging folder and rename it; a killed export leaves nothing trusted."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     _sweep(folder.parent, f".staging-{folder.name}-")
@@ -387,7 +436,7 @@ def _write_export(
         export.export_onnx(
             files.folder,
             staging,
-            architecture,
+            read_architecture(files.folder),
             progress=lambda done, total: progress("export", done, total),
         )
         hashes = {name: hash_file(staging / name) for name in (export.GRAPH_FILE, export.DATA_FILE)}
@@ -399,7 +448,7 @@ def _write_export(
         }
         (staging / _MANIFEST).write_text(json.dumps(content, indent=1), encoding="utf-8")
         sync_tree(staging)
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove_older(folder, files)
         staging.chmod(0o755)
         staging.replace(folder)
     finally:
@@ -408,27 +457,20 @@ def _write_export(
     write_atomically(stamp, json.dumps(_stamp_entries(folder, hashes), indent=1).encode())
 
 
+def _remove_older(folder: Path, files: ModelFiles) -> None:
+    """Remove a damaged export, and those that an older exporter made of the same files."""
+    for manifest in folder.parent.glob(f"*/{_MANIFEST}"):
+        try:
+            same = json.loads(manifest.read_bytes())["sources"] == files.hashes
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        if same:
+            shutil.rmtree(manifest.parent, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 def _export_stamp(folder: Path) -> Path:
     return cache_root() / "stamps" / f"onnx-{folder.name}.json"
-
-
-def _exported(
-    folder: Path, files: ModelFiles, architecture: Architecture, *, believe: bool
-) -> ExportedModel | None:
-    """Return an export that is whole; a damaged one is None, or an error when asked to verify."""
-    try:
-        expected = json.loads((folder / _MANIFEST).read_bytes())["hashes"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    hashes = stamped_hashes(folder, expected, _export_stamp(folder), believe=believe)
-    try:
-        check_pinned(folder, hashes, expected)
-    except ModelIntegrityError as error:
-        if not believe:
-            raise
-        _log.warning("%s; exporting again", error)
-        return None
-    return ExportedModel(folder / export.GRAPH_FILE, architecture, hashes, files)
 
 
 @contextmanager
@@ -471,9 +513,9 @@ def _nowhere(model: KnownModel, *, download: bool) -> str:
         f"FRAMEJUDGE_MODEL_DIR ({os.environ.get('FRAMEJUDGE_MODEL_DIR') or 'not set'})",
         str(_cache_folder(model)),
     ]
-    why = f"{offline_reason()} is set" if offline_reason() else "downloading was not asked for"
-    if not (download or offline_reason()):
-        why = "nothing is downloaded here"
+    why = "nothing is downloaded here"
+    if download:
+        why = f"{offline_reason()} forbids the network"
     return (
         f"{model.name} is not in {' or '.join(places)}, and {why}. Fetch it with: "
         f"framejudge models fetch {model.name}"
