@@ -1,5 +1,6 @@
 // AVX2 tier: Intel from Haswell (2013), AMD from Excavator (2015); needs FMA and F16C as well.
 #include "kernel_template.hpp"
+#include "transpose_sse.hpp"
 
 #include <immintrin.h>
 
@@ -34,6 +35,10 @@ struct LanesF {
         const Vector below = _mm256_min_ps(_mm256_set1_ps(1.0F), v);
         _mm256_storeu_ps(to, _mm256_max_ps(_mm256_set1_ps(-1.0F), below));
     }
+    static void transpose(const float* from, std::size_t from_stride, float* to,
+                          std::size_t to_stride) {
+        transpose_sse(from, from_stride, to, to_stride);
+    }
 };
 
 struct LanesD {
@@ -60,6 +65,10 @@ struct LanesD {
     static void store_clipped(float* to, Vector v) {
         const Vector below = _mm256_min_pd(_mm256_set1_pd(1.0), v);
         _mm_storeu_ps(to, _mm256_cvtpd_ps(_mm256_max_pd(_mm256_set1_pd(-1.0), below)));
+    }
+    static void transpose(const double* from, std::size_t from_stride, double* to,
+                          std::size_t to_stride) {
+        transpose_4x4(from, from_stride, to, to_stride);
     }
 
 private:

@@ -1,5 +1,6 @@
 // AVX-512 tier (F, BW, VL): Intel servers from Skylake (2017), AMD from Zen 4 (2022).
 #include "kernel_template.hpp"
+#include "transpose_sse.hpp"
 
 #include <immintrin.h>
 
@@ -34,6 +35,10 @@ struct LanesF {
         const Vector below = _mm512_min_ps(_mm512_set1_ps(1.0F), v);
         _mm512_storeu_ps(to, _mm512_max_ps(_mm512_set1_ps(-1.0F), below));
     }
+    static void transpose(const float* from, std::size_t from_stride, float* to,
+                          std::size_t to_stride) {
+        transpose_sse(from, from_stride, to, to_stride);
+    }
 };
 
 struct LanesD {
@@ -57,6 +62,10 @@ struct LanesD {
     static void store_clipped(float* to, Vector v) {
         const Vector below = _mm512_min_pd(_mm512_set1_pd(1.0), v);
         _mm256_storeu_ps(to, _mm512_cvtpd_ps(_mm512_max_pd(_mm512_set1_pd(-1.0), below)));
+    }
+    static void transpose(const double* from, std::size_t from_stride, double* to,
+                          std::size_t to_stride) {
+        transpose_4x4(from, from_stride, to, to_stride);
     }
 };
 

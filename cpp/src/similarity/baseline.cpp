@@ -66,6 +66,9 @@ template <typename S, typename V> struct PortableLanes {
             to[i] = below < -1.0F ? -1.0F : below;
         }
     }
+    static void transpose(const S* from, std::size_t from_stride, S* to, std::size_t to_stride) {
+        transpose_4x4(from, from_stride, to, to_stride);
+    }
 };
 
 using LanesF = PortableLanes<float, Floats>;

@@ -17,13 +17,23 @@ std::size_t round_up(std::size_t value, std::size_t step) {
     return (value + step - 1) / step * step;
 }
 
+// As many panels as the second cache takes, but fewer where threads would finish far apart.
+std::size_t choose_block_rows(std::size_t row_count, std::size_t panel_rows,
+                              std::size_t panel_bytes) {
+    constexpr std::size_t kBlocksPerThread = 8;
+    const std::size_t by_cache = kBlockBytes / panel_bytes;
+    const std::size_t by_balance =
+        row_count / (thread_budget().threads * kBlocksPerThread * panel_rows);
+    return std::max<std::size_t>(1, std::min(by_cache, by_balance)) * panel_rows;
+}
+
 } // namespace
 
 Product::Product(const Rows& a, const Rows& b, Accumulate accumulate)
     : kernels_(active_kernels()), gemm_(kernels_.gemm[index_of(accumulate)]), a_(a), b_(b),
       accumulate_(accumulate), a_panel_bytes_(gemm_.mr * a.width * gemm_.scalar_size),
       b_panel_bytes_(gemm_.nr * b.width * gemm_.scalar_size),
-      block_rows_(std::max<std::size_t>(1, kBlockBytes / b_panel_bytes_) * gemm_.nr) {}
+      block_rows_(choose_block_rows(b.count, gemm_.nr, b_panel_bytes_)) {}
 
 std::size_t Product::group_rows(std::size_t bytes_per_row) const {
     const std::size_t panel_bytes = a_panel_bytes_ + gemm_.mr * bytes_per_row;
@@ -47,7 +57,8 @@ void Product::pack(const Rows& rows, std::size_t begin, std::size_t count, bool 
 }
 
 Buffer Product::pack_group(std::size_t begin, std::size_t count) const {
-    Buffer group(round_up(count, gemm_.mr) * a_.width * gemm_.scalar_size);
+    // One panel more than there are rows: multiply() fetches ahead of the last.
+    Buffer group((round_up(count, gemm_.mr) + gemm_.mr) * a_.width * gemm_.scalar_size);
     const std::size_t rows_per_task = gemm_.mr * 16;
     parallel_for((count + rows_per_task - 1) / rows_per_task, [&](std::size_t task, std::size_t) {
         const std::size_t at = task * rows_per_task;
@@ -68,7 +79,7 @@ void Product::pack_block(std::size_t begin, std::size_t count, Buffer& block) co
 void Product::edge_tile(const std::byte* a, const std::byte* b, std::size_t rows,
                         std::size_t columns, float* c, std::size_t stride) const {
     alignas(64) float whole[kMaxTile];
-    gemm_.tile(a, b, a_.width, whole, gemm_.nr);
+    gemm_.tile(a, b, a_.width, whole, gemm_.nr, {a, 0});
     for (std::size_t i = 0; i < rows; ++i) {
         std::copy_n(whole + i * gemm_.nr, columns, c + i * stride);
     }
@@ -77,6 +88,9 @@ void Product::edge_tile(const std::byte* a, const std::byte* b, std::size_t rows
 void Product::multiply(const Buffer& group, std::size_t first, std::size_t rows,
                        const Buffer& block, std::size_t columns, float* c,
                        std::size_t stride) const {
+    // While the tiles of one panel of a are made, the next panel is fetched, a slice a tile.
+    const std::size_t tiles = (columns + gemm_.nr - 1) / gemm_.nr;
+    const std::size_t step = gemm_.mr * gemm_.scalar_size / tiles;
     for (std::size_t i = 0; i < rows; i += gemm_.mr) {
         const std::byte* a = group.data() + (first + i / gemm_.mr) * a_panel_bytes_;
         const std::size_t tile_rows = std::min(gemm_.mr, rows - i);
@@ -85,7 +99,8 @@ void Product::multiply(const Buffer& group, std::size_t first, std::size_t rows,
             const std::size_t tile_columns = std::min(gemm_.nr, columns - j);
             float* to = c + i * stride + j;
             if (tile_rows == gemm_.mr && tile_columns == gemm_.nr) {
-                gemm_.tile(a, b, a_.width, to, stride);
+                const std::byte* next = a + a_panel_bytes_ + j / gemm_.nr * step * a_.width;
+                gemm_.tile(a, b, a_.width, to, stride, {next, step});
             } else {
                 edge_tile(a, b, tile_rows, tile_columns, to, stride);
             }

@@ -7,8 +7,8 @@
 // included by the tier's file alone.
 //
 // A Lanes type gives: Vector, Scalar (float or double), kWidth, zero(), broadcast(Scalar),
-// load(const T*) for Scalar, float, Half and Bfloat16, fma(a, b, c) = a * b + c, sum(Vector), and
-// store_clipped(float*, Vector).
+// load(const T*) for Scalar, float, Half and Bfloat16, fma(a, b, c) = a * b + c, sum(Vector),
+// store_clipped(float*, Vector), and transpose() as transpose_4x4() below.
 #pragma once
 
 #include "half.hpp"
@@ -115,6 +115,34 @@ void scale_run(const T* from, std::size_t count, const Scale<typename Lanes::Sca
     }
 }
 
+// to[i * to_stride + r] = from[r * from_stride + i] for 4 rows of 4; the portable way.
+template <typename Scalar>
+void transpose_4x4(const Scalar* from, std::size_t from_stride, Scalar* to, std::size_t to_stride) {
+    for (std::size_t r = 0; r < 4; ++r) {
+        for (std::size_t i = 0; i < 4; ++i) {
+            to[i * to_stride + r] = from[r * from_stride + i];
+        }
+    }
+}
+
+// to[i * kLanes + r] = from[r * stride + i] for `count` elements of kLanes rows.
+template <typename Lanes, std::size_t kLanes>
+void interleave(const typename Lanes::Scalar* from, std::size_t stride, std::size_t count,
+                typename Lanes::Scalar* to) {
+    std::size_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        for (std::size_t r = 0; r < kLanes; r += 4) {
+            const std::size_t row = r + 4 <= kLanes ? r : kLanes - 4; // the last may overlap
+            Lanes::transpose(from + row * stride + i, stride, to + i * kLanes + row, kLanes);
+        }
+    }
+    for (; i < count; ++i) {
+        for (std::size_t r = 0; r < kLanes; ++r) {
+            to[i * kLanes + r] = from[r * stride + i];
+        }
+    }
+}
+
 template <typename Lanes, typename T, std::size_t kLanes>
 void pack(const void* rows, std::size_t count, std::size_t width, const double* inverse_norms,
           void* panel) {
@@ -132,16 +160,13 @@ void pack(const void* rows, std::size_t count, std::size_t width, const double* 
         for (std::size_t r = 0; r < count; ++r) {
             scale_run<Lanes, kRun>(from + r * width + k, run, scales[r], runs[r]);
         }
-        for (std::size_t i = 0; i < run; ++i) {
-            for (std::size_t r = 0; r < kLanes; ++r) {
-                to[(k + i) * kLanes + r] = runs[r][i];
-            }
-        }
+        interleave<Lanes, kLanes>(runs[0], kRun, run, to + k * kLanes);
     }
 }
 
 template <typename Lanes, std::size_t kRows, std::size_t kVectors>
-void tile(const void* a, const void* b, std::size_t width, float* c, std::size_t stride) {
+void tile(const void* a, const void* b, std::size_t width, float* c, std::size_t stride,
+          Ahead ahead) {
     using Vector = typename Lanes::Vector;
     const auto* x = static_cast<const typename Lanes::Scalar*>(a);
     const auto* y = static_cast<const typename Lanes::Scalar*>(b);
@@ -165,6 +190,8 @@ void tile(const void* a, const void* b, std::size_t width, float* c, std::size_t
                 sums[i][j] = Lanes::fma(value, row[j], sums[i][j]);
             }
         }
+        __builtin_prefetch(ahead.from, 0, 2);
+        ahead.from += ahead.step;
         x += kRows;
         y += kVectors * Lanes::kWidth;
     }

@@ -24,9 +24,15 @@ using MomentsFn = Moments (*)(const void* a, const void* b, std::size_t width);
 using PackFn = void (*)(const void* rows, std::size_t count, std::size_t width,
                         const double* inverse_norms, void* panel);
 
+// What a tile fetches into the second cache while it computes: `step` bytes for each k.
+struct Ahead {
+    const std::byte* from;
+    std::size_t step;
+};
+
 // c[i * stride + j] = clipped sum over k of a[k * mr + i] * b[k * nr + j], for the whole tile.
 using TileFn = void (*)(const void* a, const void* b, std::size_t width, float* c,
-                        std::size_t stride);
+                        std::size_t stride, Ahead ahead);
 
 // Matrix product kernels for one accumulator type.
 struct Gemm {

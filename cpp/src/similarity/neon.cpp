@@ -19,6 +19,19 @@ template <std::size_t kCount> float32x4_t widen(const Bfloat16* from) {
     return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(bits), 16));
 }
 
+void transpose_neon(const float* from, std::size_t from_stride, float* to, std::size_t to_stride) {
+    const float32x4x2_t low = vtrnq_f32(vld1q_f32(from), vld1q_f32(from + from_stride));
+    const float32x4x2_t high =
+        vtrnq_f32(vld1q_f32(from + 2 * from_stride), vld1q_f32(from + 3 * from_stride));
+    for (std::size_t i = 0; i < 2; ++i) {
+        const float32x4_t first = vcombine_f32(vget_low_f32(low.val[i]), vget_low_f32(high.val[i]));
+        const float32x4_t second =
+            vcombine_f32(vget_high_f32(low.val[i]), vget_high_f32(high.val[i]));
+        vst1q_f32(to + i * to_stride, first);
+        vst1q_f32(to + (i + 2) * to_stride, second);
+    }
+}
+
 struct LanesF {
     using Scalar = float;
     using Vector = float32x4_t;
@@ -33,6 +46,10 @@ struct LanesF {
     static void store_clipped(float* to, Vector v) {
         // Both keep NaN on this architecture.
         vst1q_f32(to, vmaxq_f32(vminq_f32(v, vdupq_n_f32(1.0F)), vdupq_n_f32(-1.0F)));
+    }
+    static void transpose(const float* from, std::size_t from_stride, float* to,
+                          std::size_t to_stride) {
+        transpose_neon(from, from_stride, to, to_stride);
     }
 };
 
@@ -53,6 +70,10 @@ struct LanesD {
     static void store_clipped(float* to, Vector v) {
         const Vector clipped = vmaxq_f64(vminq_f64(v, vdupq_n_f64(1.0)), vdupq_n_f64(-1.0));
         vst1_f32(to, vcvt_f32_f64(clipped));
+    }
+    static void transpose(const double* from, std::size_t from_stride, double* to,
+                          std::size_t to_stride) {
+        transpose_4x4(from, from_stride, to, to_stride);
     }
 };
 
