@@ -81,7 +81,7 @@ def test_score_writes_every_format_and_keeps_the_inputs_columns(jsonl, tmp_path)
     assert run["hallucination"][0]["interactions"][2]["similarity_score"] is None
     lines = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text().splitlines()]
     table = pq.read_table(tmp_path / "run.parquet").to_pylist()
-    cells = list(csv.DictReader((tmp_path / "run.csv").open()))
+    cells = list(csv.DictReader((tmp_path / "run.csv").read_text().splitlines()))
     for rows in (lines, table):
         assert [r["similarity_score"] for r in rows][::2] == [1.0, None]
         assert [r["is_hallucination"] for r in rows] == [False, True, None]
@@ -109,7 +109,7 @@ def test_stdout_carries_only_json_when_asked_for(jsonl):
         (["score", "DATA", "--reference", "worst"], "worst"),
         (["score"], "DATA"),
         (["scor"], "scor"),
-        (["bench", "gpu"], "no benchmark 'gpu'; accepted: cosine"),
+        (["bench", "gpu"], "no benchmark is called 'gpu'; there are: cosine"),
     ],
 )
 def test_a_usage_error_exits_with_2_and_says_what_is_accepted(jsonl, arguments, message):
@@ -145,7 +145,7 @@ def test_an_interrupt_exits_with_130(jsonl):
 
 
 def test_a_long_run_reports_progress_on_stderr(jsonl):
-    rows = [{**ROW, "qa_id": str(i), "assistant": f"{i} " + "word " * 200} for i in range(200)]
+    rows = [{**ROW, "qa_id": str(i), "assistant": f"{i} " + "word " * 300} for i in range(16)]
     done = framejudge("score", jsonl(*rows))
     assert "scoring frames: " in done.stderr
     assert "scoring frames" not in done.stdout

@@ -31,7 +31,7 @@ class VLMRetriever(Retriever):
                     Batch(
                         qa_id="frame_001",
                         query="What do you see?",
-                        assistant="A person is lying motionless on the floor near the entrance.",
+                        assistant="A person has fallen near the entrance and needs help.",
                         ground_truth_assistant="A person fell near the entrance and requires "
                         "assistance.",
                     ),

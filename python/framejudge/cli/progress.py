@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 
 __all__ = ["prepare_model", "progress", "stages"]
 
+_FIRST_LINE_AFTER_S = 2.0
 _LINE_EVERY_S = 5.0
 _MEGABYTE = 1_000_000
 
@@ -67,12 +68,12 @@ def prepare_model(model: str | os.PathLike[str]) -> None:
 
 
 def _lines(console: Console) -> Callable[[str, int, int | None], None]:
-    last: dict[str, float] = {}
+    due = time.monotonic() + _FIRST_LINE_AFTER_S
 
     def tell(what: str, done: int, total: int | None) -> None:
-        now = time.monotonic()
-        if now - last.setdefault(what, now) >= _LINE_EVERY_S:
-            last[what] = now
+        nonlocal due
+        if time.monotonic() >= due:
+            due = time.monotonic() + _LINE_EVERY_S
             console.print(f"{what}: {_amount(done, total)}", highlight=False, markup=False)
 
     return tell
