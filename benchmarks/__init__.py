@@ -1,0 +1,10 @@
+"""One script for each claim of the README, each against its peers in one run.
+
+A script is a module with a docstring, whose first line is shown in the list, and a `main()`.
+"""
+
+from __future__ import annotations
+
+SCRIPTS = {
+    "cosine": "benchmarks.cosine_peers",
+}
