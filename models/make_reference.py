@@ -8,6 +8,7 @@ Writes reference_embeddings.npz (float32, one row per sentence of reference_sent
 prints the versions that made it.
 """
 
+# ruff: noqa: RUF001  (odd characters are the point)
 from __future__ import annotations
 
 import json
@@ -65,8 +66,8 @@ EDGE_CASES = [
     "three people, two cars; one bicycle -- zero dogs",
     "temperature 21.5°C, humidity 40 %, 3 × 4 grid",
     "“quoted” ‘single’ — dash – en dash … ellipsis",
-    "ﬁre near ﬂoor ½ way",  # noqa: RUF001  (ligatures on purpose)
-    "ＦＵＬＬ ＷＩＤＴＨ ｔｅｘｔ",  # noqa: RUF001
+    "ﬁre near ﬂoor ½ way",
+    "ＦＵＬＬ ＷＩＤＴＨ ｔｅｘｔ",
     "null",
     "None",
     "NaN",
@@ -80,13 +81,13 @@ WORDS = (
     "a camera sees one person walking slowly along the wet pavement toward the bus stop where "
     "several people wait under umbrellas while a white delivery van reverses into a narrow space "
     "and its driver looks over his shoulder at a cyclist who has stopped to let it pass"
-).split()
+)
 
 
 def sentences() -> list[str]:
     """Return the 200 sentences: scenes, edge cases, and one of each length in words."""
     scenes = [f"{a} {e.format(p)}." for a in ACTORS for e in EVENTS for p in PLACES]
-    lengths = [" ".join((WORDS * 7)[:n]) for n in range(2, 300, 5)]
+    lengths = [" ".join((WORDS.split() * 7)[:n]) for n in range(2, 300, 5)]
     result = [*scenes, *EDGE_CASES, *lengths]
     return result[:200]
 

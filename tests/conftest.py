@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-WORDS = "a person fell near the door red car stops two dogs nobody ##s ##ing is waiting".split()
+WORDS = ["a", "person", "fell", "near", "the", "door", "red", "car", "stops", "two", "dogs"]
+WORDS += ["nobody", "##s", "##ing", "is", "waiting"]
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +39,9 @@ def cache_dir(tmp_path, monkeypatch):
 @pytest.fixture
 def make_model(tmp_path):
     """Return a function that writes a tiny random sentence-transformers folder."""
-    return lambda family="mpnet", **options: build_model(tmp_path / f"tiny-{family}", family, **options)
+    return lambda family="mpnet", **options: build_model(
+        tmp_path / f"tiny-{family}", family, **options
+    )
 
 
 def build_model(

@@ -205,8 +205,9 @@ class Encoder:
 
     def info(self) -> dict[str, object]:
         """Tell exactly which model runs, and how; opens the model."""
-        import onnxruntime  # noqa: PLC0415
         import tokenizers  # noqa: PLC0415
+
+        from framejudge.encoder.engine import load_onnxruntime  # noqa: PLC0415
 
         opened = self._open()
         exported = opened.exported
@@ -226,7 +227,7 @@ class Encoder:
             "max_tokens": opened.max_tokens,
             "token_budget": self._token_budget,
             "normalize": self._normalize or exported.architecture.normalized,
-            "onnxruntime": onnxruntime.__version__,
+            "onnxruntime": load_onnxruntime().__version__,
             "tokenizers": tokenizers.__version__,
         }
 

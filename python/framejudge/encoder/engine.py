@@ -2,10 +2,15 @@
 
 NOTE [one sentence at a time]: texts are tokenised one by one. The tokeniser's own thread pool
 would save 0.1 % of the time and make every later fork print a warning.
+
+NOTE [no telemetry]: from 1.29 on, onnxruntime starts a thread at import that reports to its maker.
+It is switched off, because texts' whereabouts are nobody's business, and because a forked child
+would hang on that thread when it ends. `ORT_DISABLE_TELEMETRY=0` keeps onnxruntime's own way.
 """
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +26,7 @@ if TYPE_CHECKING:
 
     from framejudge.encoder.weights import ExportedModel
 
-__all__ = ["Engine", "Tokenized", "plan_batches"]
+__all__ = ["Engine", "Tokenized", "load_onnxruntime", "plan_batches"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +110,24 @@ def plan_batches(
         yield batch
 
 
+def load_onnxruntime() -> Any:
+    """Import onnxruntime without its telemetry; see NOTE [no telemetry]."""
+    variable = "ORT_DISABLE_TELEMETRY"
+    given = os.environ.get(variable)
+    if given is not None:
+        import onnxruntime  # noqa: PLC0415
+
+        return onnxruntime
+    os.environ[variable] = "1"
+    try:
+        import onnxruntime  # noqa: PLC0415
+    finally:
+        os.environ.pop(variable, None)
+    # Where the caller had imported it before us, stop what can still be stopped.
+    onnxruntime.disable_telemetry_events()
+    return onnxruntime
+
+
 def _open_tokenizer(path: str, max_tokens: int) -> Any:
     """Open a tokeniser with our own truncation and padding instead of the file's."""
     import tokenizers  # noqa: PLC0415
@@ -121,8 +144,7 @@ def _open_tokenizer(path: str, max_tokens: int) -> Any:
 
 def _open_session(path: str, threads: int) -> Any:
     """Open an onnxruntime session on the CPU with a fixed number of threads."""
-    import onnxruntime  # noqa: PLC0415
-
+    onnxruntime = load_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

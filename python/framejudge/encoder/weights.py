@@ -459,7 +459,7 @@ def _write_export(folder: Path, files: ModelFiles, progress: Progress) -> None:
 
 def _remove_older(folder: Path, files: ModelFiles) -> None:
     """Remove a damaged export, and those that an older exporter made of the same files."""
-    for manifest in folder.parent.glob(f"*/{_MANIFEST}"):
+    for manifest in folder.parent.glob(f"[!.]*/{_MANIFEST}"):
         try:
             same = json.loads(manifest.read_bytes())["sources"] == files.hashes
         except (OSError, ValueError, KeyError, TypeError):
