@@ -152,11 +152,14 @@ def paired(rounds: int) -> Any:
 def matrix(rounds: int) -> Any:
     a, b = embeddings(4096, 1), embeddings(4096, 2)
     unit_a, unit_b = normalised(a), normalised(b)
+    out = np.empty((4096, 4096), dtype=np.float32)
     truth = normalised(a.astype(np.float64)) @ normalised(b.astype(np.float64)).T
     contenders = {
         OURS: Contender(lambda: cosine.matrix(a, b)),
         "framejudge, float64 sums": Contender(lambda: cosine.matrix(a, b, accumulate="float64")),
+        "framejudge, out=": Contender(lambda: cosine.matrix(a, b, out=out)),
         "numpy matmul, already normalised": Contender(lambda: unit_a @ unit_b.T),
+        "numpy the same, out=": Contender(lambda: np.matmul(unit_a, unit_b.T, out=out)),
         "numpy normalise and matmul": Contender(lambda: normalised(a) @ normalised(b).T),
     }
     return report("matrix, 4096 x 4096 x 768", contenders, truth, rounds, 1)

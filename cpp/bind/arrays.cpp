@@ -3,6 +3,7 @@
 
 #include "framejudge/errors.hpp"
 
+#include <cstdint>
 #include <string>
 
 namespace framejudge::bind {
@@ -36,6 +37,25 @@ bool is_ready(const py::array& array) {
     return (static_cast<unsigned>(array.flags()) & kNeeded) == kNeeded;
 }
 
+bool overlap(const void* data, std::size_t bytes, const Rows& rows) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(data);
+    const auto rows_begin = reinterpret_cast<std::uintptr_t>(rows.data);
+    const std::size_t rows_bytes =
+        rows.count * rows.width * (rows.dtype == Dtype::kFloat32 ? 4 : 2);
+    return begin < rows_begin + rows_bytes && rows_begin < begin + bytes;
+}
+
+// An array's dtype, shape and flags, or anything else's type.
+std::string described(py::handle object) {
+    if (!py::isinstance<py::array>(object)) {
+        return text_of(py::type::handle_of(object).attr("__name__"));
+    }
+    const auto array = py::reinterpret_borrow<py::array>(object);
+    return std::string(array.writeable() ? "" : "read-only ") +
+           (is_ready(array) ? "" : "non-contiguous ") + text_of(array.dtype()) + " of shape " +
+           text_of(object.attr("shape"));
+}
+
 } // namespace
 
 bool is_vector(py::handle object) {
@@ -62,6 +82,26 @@ OwnedRows rows_of(py::handle object, const char* name, int ndim) {
     const std::size_t width = size(ndim - 1);
     const void* data = array.data();
     return {std::move(array), {data, count, width, dtype}};
+}
+
+float* output_of(py::handle out, const Rows& a, const Rows& b) {
+    const auto has_shape = [&](const py::array& array) {
+        return array.ndim() == 2 && static_cast<std::size_t>(array.shape(0)) == a.count &&
+               static_cast<std::size_t>(array.shape(1)) == b.count;
+    };
+    if (py::isinstance<py::array_t<float>>(out)) {
+        auto array = py::reinterpret_borrow<py::array>(out);
+        if (is_ready(array) && array.writeable() && has_shape(array)) {
+            const auto bytes = static_cast<std::size_t>(array.nbytes());
+            if (overlap(array.data(), bytes, a) || overlap(array.data(), bytes, b)) {
+                throw InvalidInput("out must not share memory with a or b");
+            }
+            return static_cast<float*>(array.mutable_data());
+        }
+    }
+    throw InvalidInput("out must be a writable, C-contiguous float32 array of shape (" +
+                       std::to_string(a.count) + ", " + std::to_string(b.count) + "), got " +
+                       described(out));
 }
 
 } // namespace framejudge::bind

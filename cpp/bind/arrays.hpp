@@ -21,4 +21,8 @@ bool is_vector(py::handle object);
 // than float32, float16, or uint16 holding bfloat16.
 OwnedRows rows_of(py::handle object, const char* name, int ndim);
 
+// Where an (a.count, b.count) result may be written. Throws InvalidInput unless `out` is a
+// writable, C-contiguous float32 array of that shape that shares no memory with a or b.
+float* output_of(py::handle out, const Rows& a, const Rows& b);
+
 } // namespace framejudge::bind

@@ -12,12 +12,14 @@ namespace {
 using FloatArray = py::array_t<float, py::array::c_style>;
 using IndexArray = py::array_t<std::int64_t, py::array::c_style>;
 
-FloatArray matrix(py::handle a, py::handle b, std::string_view accumulate) {
+py::object matrix(py::handle a, py::handle b, std::string_view accumulate, py::object out) {
     const Accumulate precision = parse_accumulate(accumulate);
     const OwnedRows x = rows_of(a, "a", 2);
     const OwnedRows y = rows_of(b, "b", 2);
-    FloatArray out({x.rows.count, y.rows.count});
-    float* to = out.mutable_data();
+    if (out.is_none()) {
+        out = FloatArray({x.rows.count, y.rows.count});
+    }
+    float* to = output_of(out, x.rows, y.rows);
     const py::gil_scoped_release unlocked; // only views are touched from here on
     cosine_matrix(x.rows, y.rows, precision, to);
     return out;
@@ -101,12 +103,14 @@ Args:
     a: (n, d), float32, float16, or uint16 holding bfloat16.
     b: (m, d), the same dtype.
     accumulate: ``"float32"`` (default) or ``"float64"``, the precision of the sums.
+    out: (n, m) float32, C-contiguous, apart from ``a`` and ``b``: where to write. A new array by
+        default, which for a large result costs as much as a tenth of the work.
 
 Returns:
     (n, m) float32 in [-1, 1]. NaN where a row is all zeros or holds a NaN or an infinity.
 
 Raises:
-    InputError: For any other dtype, widths that differ, or d = 0.
+    InputError: For any other dtype, widths that differ, d = 0, or an unfit ``out``.
 
 >>> import numpy as np
 >>> from framejudge import cosine
@@ -155,7 +159,7 @@ void register_cosine(py::module_& module) {
     module.def("paired", &paired, py::arg("a"), py::arg("b"), py::kw_only(),
                py::arg("accumulate") = "float32", kPairedDoc);
     module.def("matrix", &matrix, py::arg("a"), py::arg("b"), py::kw_only(),
-               py::arg("accumulate") = "float32", kMatrixDoc);
+               py::arg("accumulate") = "float32", py::arg("out") = py::none(), kMatrixDoc);
     module.def("top_k", &top_k, py::arg("a"), py::arg("b"), py::arg("k"), py::kw_only(),
                py::arg("accumulate") = "float32", kTopKDoc);
     publish(module, "paired");

@@ -38,7 +38,11 @@ def paired(
 @overload
 def paired(a: _Vector, b: _Vector, *, accumulate: _Accumulate = "float32") -> float: ...
 def matrix(
-    a: _Matrix, b: _Matrix, *, accumulate: _Accumulate = "float32"
+    a: _Matrix,
+    b: _Matrix,
+    *,
+    accumulate: _Accumulate = "float32",
+    out: NDArray[np.float32] | None = None,
 ) -> NDArray[np.float32]: ...
 def top_k(
     a: _Matrix, b: _Matrix, k: int, *, accumulate: _Accumulate = "float32"

@@ -191,6 +191,35 @@ def test_contiguous_input_is_not_copied_and_strided_input_once(rng):
     assert 2 * a.nbytes <= peak_of(strided) < 2.1 * a.nbytes  # one for each argument
 
 
+def test_a_matrix_is_written_where_it_is_wanted(rng):
+    a = rng.standard_normal((30, 40), dtype=np.float32)
+    out = np.empty((30, 30), dtype=np.float32)
+    assert cosine.matrix(a, a, out=out) is out
+    assert np.array_equal(out, cosine.matrix(a, a))
+
+
+SQUARE = np.ones((6, 6), dtype=np.float32)
+READ_ONLY = np.ones((6, 6), dtype=np.float32)
+READ_ONLY.flags.writeable = False
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        (np.empty((6, 5), np.float32), r"shape \(6, 6\), got float32 of shape \(6, 5\)"),
+        (np.empty(36, np.float32), r"got float32 of shape \(36,\)"),
+        (np.empty((6, 6)), "got float64 of shape"),
+        (np.empty((6, 6), np.float32).T[::-1], "got non-contiguous float32"),
+        (READ_ONLY, "got read-only float32"),
+        ([], "got list"),
+        (SQUARE, "must not share memory"),
+    ],
+)
+def test_an_unfit_place_for_the_matrix_is_refused(out, message):
+    with pytest.raises(InputError, match=message):
+        cosine.matrix(SQUARE, SQUARE, out=out)
+
+
 def test_no_rows_give_no_results():
     none = np.empty((0, 5), dtype=np.float32)
     some = np.ones((7, 5), dtype=np.float32)
