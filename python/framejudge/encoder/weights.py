@@ -54,6 +54,7 @@ __all__ = [
     "ModelFiles",
     "cache_root",
     "copy_export",
+    "export_key",
     "export_model",
     "fetch_model",
     "find_export",
@@ -225,7 +226,7 @@ def find_export(files: ModelFiles, *, believe: bool = True) -> ExportedModel | N
     Raises:
         ModelIntegrityError: With `believe=False`, a file is not what was written.
     """
-    folder = cache_root() / "onnx" / _export_key(files)
+    folder = cache_root() / "onnx" / export_key(files)
     try:
         expected = json.loads((folder / _MANIFEST).read_bytes())["hashes"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -255,7 +256,7 @@ def export_model(files: ModelFiles, *, progress: Progress | None = None) -> Expo
     found = find_export(files)
     if found is not None:
         return found
-    key = _export_key(files)
+    key = export_key(files)
     with _locked(f"onnx-{key}"):
         found = find_export(files)
         if found is None:
@@ -420,7 +421,7 @@ def _copy(model: KnownModel, folder: Path, staging: Path) -> None:
             shutil.copyfile(folder / name, target)
 
 
-def _export_key(files: ModelFiles) -> str:
+def export_key(files: ModelFiles) -> str:
     """Return the export's cache key: whatever the graph depends on, and the exporter."""
     text = json.dumps([export.EXPORTER_VERSION, sorted(files.hashes.items())])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
