@@ -7,4 +7,6 @@ from __future__ import annotations
 
 SCRIPTS = {
     "cosine": "benchmarks.cosine_peers",
+    "encoder": "benchmarks.encoder_throughput",
+    "encoder-start": "benchmarks.encoder_cold_start",
 }

@@ -15,6 +15,7 @@ __all__ = ["SUITES", "BenchRow", "run"]
 # Name -> the module whose run() returns the rows; imported when it is asked for.
 SUITES: dict[str, str] = {
     "cosine": "framejudge.bench.cosine",
+    "encoder": "framejudge.bench.encoder",
 }
 
 
