@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 WIDTH = 768
+TABLES = ["pair", "paired", "matrix", "top_k"]
 CPUS = len(os.sched_getaffinity(0))
 
 
@@ -182,22 +183,24 @@ def top_k(queries: int, corpus: int, rounds: int) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES)
     parser.add_argument("--rounds", type=int, default=9, help="samples of each, at least 5")
     parser.add_argument("--queries", type=int, default=2_000)
     parser.add_argument("--corpus", type=int, default=100_000)
     parser.add_argument("--output", type=Path, default=Path("benchmarks/results/cosine.json"))
     options = parser.parse_args()
+    tables = {
+        "pair": one_pair,
+        "paired": lambda: paired(options.rounds),
+        "matrix": lambda: matrix(options.rounds),
+        "top_k": lambda: top_k(options.queries, options.corpus, options.rounds),
+    }
     distributions = ["framejudge", "numkong", "simsimd", "numpy", "faiss-cpu"]
     record = {
         "machine": machine(),
         "versions": versions(distributions),
         "build_info": build_info(),
-        "tables": [
-            one_pair(),
-            paired(options.rounds),
-            matrix(options.rounds),
-            top_k(options.queries, options.corpus, min(options.rounds, 5)),
-        ],
+        "tables": [tables[name]() for name in options.tables],
     }
     write_json(options.output, record)
     print(f"\nwrote {options.output}")

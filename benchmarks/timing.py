@@ -30,18 +30,34 @@ class Timing:
     samples: int
 
 
+def busy_seconds() -> float:
+    """Return the CPU time that this machine has spent on anything but waiting."""
+    user, nice, system, _, _, *interrupts = map(
+        int, Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:9]
+    )
+    return (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_until_idle() -> None:
+    for _ in range(5):
+        before = busy_seconds()
+        time.sleep(PAUSE_S)
+        if busy_seconds() - before < PAUSE_S / 5:
+            return
+
+
 def interleave(contenders: Contenders, *, rounds: int = 7) -> dict[str, Timing]:
     """Time each contender once a round, so that what disturbs the machine disturbs all.
 
     The caller has called each once: nothing here is the first call.
 
-    Before each there is a pause: the threads of some libraries spin for tens of milliseconds after
-    their work, at the cost of whoever is next.
+    Before each there is a pause until the machine is idle, or five pauses at most: the threads of
+    some libraries spin for tens of milliseconds after their work, at the cost of whoever is next.
     """
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
         for name, call in contenders.items():
-            time.sleep(PAUSE_S)
+            wait_until_idle()
             start = time.perf_counter()
             call()
             seconds[name].append(time.perf_counter() - start)

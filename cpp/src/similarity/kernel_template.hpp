@@ -164,27 +164,26 @@ void pack(const void* rows, std::size_t count, std::size_t width, const double* 
     }
 }
 
+// Adds the products of `count` columns of two panels to the tile's totals, and moves on.
 template <typename Lanes, std::size_t kRows, std::size_t kVectors>
-void tile(const void* a, const void* b, std::size_t width, float* c, std::size_t stride,
-          Ahead ahead) {
+void add_span(const typename Lanes::Scalar*& a, const typename Lanes::Scalar*& b, std::size_t count,
+              Ahead& ahead, typename Lanes::Vector (&totals)[kRows][kVectors]) {
     using Vector = typename Lanes::Vector;
-    const auto* x = static_cast<const typename Lanes::Scalar*>(a);
-    const auto* y = static_cast<const typename Lanes::Scalar*>(b);
     Vector sums[kRows][kVectors];
     for (std::size_t i = 0; i < kRows; ++i) {
         for (std::size_t j = 0; j < kVectors; ++j) {
             sums[i][j] = Lanes::zero();
         }
     }
-    for (std::size_t k = 0; k < width; ++k) {
+    for (std::size_t k = 0; k < count; ++k) {
         Vector row[kVectors];
 #pragma GCC unroll 4
         for (std::size_t j = 0; j < kVectors; ++j) {
-            row[j] = Lanes::load(y + j * Lanes::kWidth);
+            row[j] = Lanes::load(b + j * Lanes::kWidth);
         }
 #pragma GCC unroll 16
         for (std::size_t i = 0; i < kRows; ++i) {
-            const Vector value = Lanes::broadcast(x[i]);
+            const Vector value = Lanes::broadcast(a[i]);
 #pragma GCC unroll 4
             for (std::size_t j = 0; j < kVectors; ++j) {
                 sums[i][j] = Lanes::fma(value, row[j], sums[i][j]);
@@ -192,14 +191,41 @@ void tile(const void* a, const void* b, std::size_t width, float* c, std::size_t
         }
         __builtin_prefetch(ahead.from, 0, 2);
         ahead.from += ahead.step;
-        x += kRows;
-        y += kVectors * Lanes::kWidth;
+        a += kRows;
+        b += kVectors * Lanes::kWidth;
     }
 #pragma GCC unroll 16
     for (std::size_t i = 0; i < kRows; ++i) {
 #pragma GCC unroll 4
         for (std::size_t j = 0; j < kVectors; ++j) {
-            Lanes::store_clipped(c + i * stride + j * Lanes::kWidth, sums[i][j]);
+            totals[i][j] = totals[i][j] + sums[i][j];
+        }
+    }
+}
+
+template <typename Lanes, std::size_t kRows, std::size_t kVectors>
+void tile(const void* a, const void* b, std::size_t width, float* c, std::size_t stride,
+          Ahead ahead) {
+    // The sum of a row with its like only grows, and so does what each addition rounds away; short
+    // chains keep it small.
+    constexpr std::size_t kSpan = 192;
+    const auto* x = static_cast<const typename Lanes::Scalar*>(a);
+    const auto* y = static_cast<const typename Lanes::Scalar*>(b);
+    typename Lanes::Vector totals[kRows][kVectors];
+    for (std::size_t i = 0; i < kRows; ++i) {
+        for (std::size_t j = 0; j < kVectors; ++j) {
+            totals[i][j] = Lanes::zero();
+        }
+    }
+    for (std::size_t k = 0; k < width; k += kSpan) {
+        const std::size_t count = width - k < kSpan ? width - k : kSpan;
+        add_span<Lanes>(x, y, count, ahead, totals);
+    }
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < kRows; ++i) {
+#pragma GCC unroll 4
+        for (std::size_t j = 0; j < kVectors; ++j) {
+            Lanes::store_clipped(c + i * stride + j * Lanes::kWidth, totals[i][j]);
         }
     }
 }
