@@ -38,8 +38,9 @@ py::dict info() {
 }
 
 void resize_pool(py::ssize_t count) {
-    if (count < 1) {
-        throw InvalidInput("threads must be at least 1, got " + std::to_string(count));
+    if (count < 0) { // the core's count has no sign
+        throw InvalidInput("threads must be from 1 to " + std::to_string(kMaxThreads) + ", got " +
+                           std::to_string(count));
     }
     const py::gil_scoped_release unlocked; // it waits for a running job
     set_threads(static_cast<std::size_t>(count));

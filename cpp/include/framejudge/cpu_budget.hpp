@@ -13,6 +13,9 @@ enum class ThreadSource : std::uint8_t { kAffinity, kCgroupQuota, kEnvironment, 
 
 std::string_view thread_source_name(ThreadSource source);
 
+// More than any machine has: a typing error is told, not obeyed.
+constexpr std::size_t kMaxThreads = 4096;
+
 struct CpuBudget {
     std::size_t threads;
     ThreadSource source;
@@ -28,7 +31,7 @@ std::size_t affinity_cpu_count();
 // The smaller of affinity and quota (rounded up), at least 1.
 CpuBudget decide_cpu_budget(std::size_t affinity, std::optional<double> quota);
 
-// A positive count from text such as FRAMEJUDGE_THREADS; throws ConfigurationError.
+// A count from 1 to kMaxThreads, from the text of FRAMEJUDGE_THREADS; throws ConfigurationError.
 std::size_t parse_thread_count(std::string_view text);
 
 // FRAMEJUDGE_THREADS if set, else decide_cpu_budget() of this machine.

@@ -46,7 +46,7 @@ void parallel_for(std::size_t task_count, const Task& task, std::size_t worker_l
 // FRAMEJUDGE_THREADS can't be used.
 CpuBudget thread_budget();
 
-// Resizes the pool; waits for a running job. Throws InvalidInput for 0.
+// Resizes the pool; waits for a running job. Throws InvalidInput outside 1 to kMaxThreads.
 void set_threads(std::size_t count);
 
 } // namespace framejudge

@@ -17,9 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// More than any machine has: a typing error is told, not obeyed.
-constexpr std::size_t kMaxThreads = 4096;
-
 std::optional<std::string> first_line(const fs::path& file) {
     std::ifstream stream(file);
     std::string line;

@@ -184,8 +184,9 @@ void run_on_pool(Global& state, std::size_t task_count, const Task& task,
 CpuBudget thread_budget() { return budget_of(get_global()); }
 
 void set_threads(std::size_t count) {
-    if (count == 0) {
-        throw InvalidInput("threads must be at least 1, got 0");
+    if (count == 0 || count > kMaxThreads) {
+        throw InvalidInput("threads must be from 1 to " + std::to_string(kMaxThreads) + ", got " +
+                           std::to_string(count));
     }
     Global& state = get_global();
     const std::scoped_lock both(state.job, state.budget_mutex);

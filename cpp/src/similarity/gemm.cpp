@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::size_t kBlockBytes = std::size_t{1} << 20U; // half of a common second cache
 constexpr std::size_t kGroupBytes = std::size_t{1} << 26U;
-constexpr std::size_t kMaxTile = 1024; // elements; the largest tier has 14 x 32
 
 std::size_t round_up(std::size_t value, std::size_t step) {
     return (value + step - 1) / step * step;

@@ -232,6 +232,7 @@ void tile(const void* a, const void* b, std::size_t width, float* c, std::size_t
 
 template <typename Lanes, std::size_t kRows, std::size_t kVectors> constexpr Gemm make_gemm() {
     constexpr std::size_t kColumns = kVectors * Lanes::kWidth;
+    static_assert(kRows * kColumns <= kMaxTile);
     return {sizeof(typename Lanes::Scalar),
             kRows,
             kColumns,

@@ -24,6 +24,9 @@ using MomentsFn = Moments (*)(const void* a, const void* b, std::size_t width);
 using PackFn = void (*)(const void* rows, std::size_t count, std::size_t width,
                         const double* inverse_norms, void* panel);
 
+// The most elements that a tier's tile may have.
+constexpr std::size_t kMaxTile = 1024;
+
 // What a tile fetches into the second cache while it computes: `step` bytes for each k.
 struct Ahead {
     const std::byte* from;
