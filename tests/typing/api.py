@@ -51,9 +51,10 @@ def verdict() -> fj.Verdict:
     return run.verdict
 
 
-def arrays() -> NDArray[np.float32]:
+def arrays() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     encoder = fj.Encoder(cache=fj.EmbeddingCache(max_bytes=1 << 20))
     vectors: NDArray[np.float32] = encoder.encode(["a", "b"])
     scores, indices = fj.cosine.top_k(vectors, vectors, 1)
     matrix: NDArray[np.float32] = fj.cosine.matrix(vectors, vectors)
-    return fj.similarity(["a"], ["b"]) + matrix[0] + scores[:, 0] + indices[0]
+    pairs: NDArray[np.float32] = fj.similarity(["a"], ["b"])
+    return np.concatenate([scores.ravel(), matrix.ravel(), pairs]), indices
