@@ -95,7 +95,7 @@ def server():
 
 
 @pytest.fixture
-def model(make_model, tmp_path, monkeypatch, cache_dir):  # noqa: ARG001 - an empty cache
+def model(make_model, tmp_path, monkeypatch, cache_dir):
     """Register a tiny model as the only known one, and return it with its folder and parts."""
     folder = make_model("mpnet").rename(tmp_path / "small-model")
     names = [str(path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file()]
@@ -211,12 +211,13 @@ def test_a_part_that_is_not_the_published_one_is_refused(index, cache_dir):
     assert not (cache_dir / "models/small-model" / REVISION).exists()
 
 
-def test_the_hub_delivers_at_the_pinned_revision(model, hub, cache_dir):
+def test_the_hub_delivers_at_the_pinned_revision_and_draws_no_bars(model, hub, cache_dir, capfd):
     files = weights.fetch_model("small-model", source="hub")
     known, _ = model
     assert {name: sha(files.folder / name) for name in known.files} == known.files
     assert files.folder.is_relative_to(cache_dir)
     assert hub.count(f"/resolve/{REVISION}/model.safetensors") == 1
+    assert capfd.readouterr() == ("", "")
     found = {str(p.relative_to(files.folder)) for p in files.folder.rglob("*") if p.is_file()}
     assert found == set(known.files)
 

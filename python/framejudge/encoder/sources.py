@@ -7,6 +7,7 @@ and the final rename are the caller's, so that no source can be trusted by accid
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
 import logging
 import os
@@ -17,7 +18,7 @@ import threading
 import zipfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from framejudge.errors import ModelDownloadError
 
@@ -136,7 +137,8 @@ class HubSource:
 
         folder = work / "hub"
         total = model.total_bytes
-        with _watched(folder, lambda done: progress("download", min(done, total), total)):
+        watched = _watched(folder, lambda done: progress("download", min(done, total), total))
+        with watched, _without_bars():
             for name in model.files:
                 _log.info("downloading %s of %s", name, model.hub_repo)
                 try:
@@ -210,6 +212,20 @@ def _watched(folder: Path, report: Callable[[int], None]) -> Iterator[None]:
         stop.set()
         thread.join()
         report(_bytes_below(folder))
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """Keep the hub's client from drawing on stderr, which is the command's to do."""
+    utils: Any = importlib.import_module("huggingface_hub.utils")
+    if utils.are_progress_bars_disabled():
+        yield
+        return
+    utils.disable_progress_bars()
+    try:
+        yield
+    finally:
+        utils.enable_progress_bars()
 
 
 def _bytes_below(folder: Path) -> int:
