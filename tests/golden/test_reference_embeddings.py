@@ -35,7 +35,7 @@ def expected():
 
 
 @pytest.fixture(scope="module")
-def result(sentences, weights):  # noqa: ARG001 - fetched before the first use
+def result(sentences, weights):
     return Encoder(cache=None).encode_result(sentences)
 
 
