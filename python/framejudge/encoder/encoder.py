@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from framejudge._core import build_info
 from framejudge.encoder.cache import EmbeddingCache
 from framejudge.encoder.manifest import DEFAULT_MODEL
 from framejudge.errors import InputError
@@ -356,8 +357,6 @@ def _require_positive(name: str, value: object, *, least: int = 1) -> None:
 
 def _default_threads() -> int:
     """Return the pool's thread count: CPU affinity and cgroup quota."""
-    from framejudge import build_info  # noqa: PLC0415
-
     return int(build_info()["threads"])
 
 

@@ -10,17 +10,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from framejudge._files import write_atomically
 from framejudge.errors import ModelError, ModelIntegrityError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["check_pinned", "hash_file", "stamped_hashes", "sync_tree", "write_atomically"]
+__all__ = ["check_pinned", "hash_file", "stamped_hashes", "sync_tree"]
 
 _CHUNK_BYTES = 1 << 20
 
@@ -94,22 +94,6 @@ def check_pinned(folder: Path, found: Mapping[str, str], pinned: Mapping[str, st
                 f"{folder / name} is not the published file: SHA-256 expected {expected}, "
                 f"got {found[name]}"
             )
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that a reader sees the old content or the new, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def sync_tree(folder: Path) -> None:

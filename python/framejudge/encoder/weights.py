@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from framejudge._files import write_atomically
 from framejudge.encoder import export
 from framejudge.encoder.architecture import Architecture, read_architecture
 from framejudge.encoder.integrity import (
@@ -31,7 +32,6 @@ from framejudge.encoder.integrity import (
     hash_file,
     stamped_hashes,
     sync_tree,
-    write_atomically,
 )
 from framejudge.encoder.manifest import KNOWN_MODELS, KnownModel
 from framejudge.encoder.sources import HubSource, PackageIndexSource, Source

@@ -5,16 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-import uuid
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from framejudge._files import write_atomically
 from framejudge.errors import ConfigurationError, MissingExtraError
 from framejudge.schemas import ScoreRun
 
-__all__ = ["OUTPUT_SUFFIXES", "check_outputs", "run_as_json", "write_atomically", "write_run"]
+__all__ = ["OUTPUT_SUFFIXES", "check_outputs", "run_as_json", "write_run"]
 
 
 def run_as_json(run: ScoreRun) -> str:
@@ -47,21 +46,6 @@ def write_run(run: ScoreRun, path: Path) -> None:
     """Write a run atomically; the suffix chooses the format. See `check_outputs` for errors."""
     check_outputs([path])
     write_atomically(path, OUTPUT_SUFFIXES[path.suffix.lower()](run))
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that a reader sees all of it or none: temporary file, fsync, rename."""
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def _flat_rows(run: ScoreRun) -> list[dict[str, Any]]:
