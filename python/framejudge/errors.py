@@ -16,6 +16,9 @@ FramejudgeError
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+
 __all__ = [
     "ConfigurationError",
     "DataError",
@@ -52,7 +55,12 @@ class MissingExtraError(FramejudgeError, ImportError):
     def __init__(self, what: str, *, extra: str) -> None:
         """Say that `what` needs the extra named `extra`."""
         super().__init__(f"{what} needs an extra: python3 -m pip install 'framejudge[{extra}]'")
+        self.what = what
         self.extra = extra
+
+    def __reduce__(self) -> tuple[Callable[..., MissingExtraError], tuple[()]]:
+        """Pickle by the arguments it was made with; errors travel between processes."""
+        return functools.partial(type(self), self.what, extra=self.extra), ()
 
 
 class ScoringError(FramejudgeError, RuntimeError):

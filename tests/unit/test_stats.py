@@ -10,7 +10,6 @@ import pytest
 from framejudge.metrics.stats import (
     bootstrap_mean_interval,
     rounded_share,
-    weighted_mean,
     wilson_interval,
 )
 
@@ -65,10 +64,3 @@ def test_a_large_sample_gets_the_normal_interval():
     low, high = bootstrap_mean_interval(list(values), 0.95)
     # 0.5 +- 1.96 * 0.5 / 100
     assert (low, high) == (0.4902, 0.5098)
-
-
-def test_weighted_mean_counts_a_missing_weight_as_one():
-    assert weighted_mean([1.0, 0.0, 0.0], [2.0, None, 1.0]) == 0.5
-    assert weighted_mean([0.3, 0.4], [None, None]) is None
-    assert weighted_mean([0.3], [0.0]) is None
-    assert weighted_mean([1.0, 0.0], [1.0, 0.0]) == 1.0

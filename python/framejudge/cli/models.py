@@ -80,8 +80,9 @@ def verify(model: Model = DEFAULT_MODEL) -> None:
         hashes |= {str(folder / name): value for name, value in exported.hashes.items()}
     for name, value in hashes.items():
         print(f"{value}  {name}")
-    kept = "" if files.revision is None else ", all as published"
-    typer.echo(f"{len(hashes)} files{kept}", err=True)
+    published = "" if files.revision is None else " as published"
+    made = "" if exported is None else f", {len(exported.hashes)} exported ones as they were made"
+    typer.echo(f"{len(files.hashes)} source files{published}{made}", err=True)
 
 
 @app.command("path")

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from framejudge.errors import DataError
 from framejudge.schemas import Batch, SessionMetadata, StreamedBatch
+from framejudge.schemas.text import json_safe
 
 __all__ = [
     "REQUIRED_COLUMNS",
@@ -59,10 +60,9 @@ def build_frame(
     session_fields: Mapping[str, Any], frame_fields: Mapping[str, Any], *, where: str
 ) -> StreamedBatch | RowError:
     """Build a frame from its session's fields and its own; see `frame_from_row`."""
-    # A table's empty cell is null; these two have no null of their own.
-    session_fields = {k: v for k, v in session_fields.items() if (k, v) != ("context", None)}
-    frame_fields = {k: v for k, v in frame_fields.items() if (k, v) != ("query", None)}
-    problems: list[str] = []
+    problems = _not_unicode({**session_fields, **frame_fields})
+    if problems:
+        return RowError(reason=f"{where}: {'; '.join(problems)}")
     session = batch = None
     try:
         session = SessionMetadata.model_validate(session_fields)
@@ -124,6 +124,16 @@ def frames_from_rows(
     """Build a frame from each numbered row of a table."""
     for number, row in rows:
         yield frame_from_row(row, where=f"{where}, {unit} {number}")
+
+
+def _not_unicode(fields: Mapping[str, Any]) -> list[str]:
+    problems = []
+    for name, value in fields.items():
+        try:
+            json_safe([name, value])
+        except ValueError as error:
+            problems.append(f"field {name!a}: {error}")
+    return problems
 
 
 def _text_or_none(value: Any) -> str | None:

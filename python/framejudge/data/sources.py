@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import types
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -193,8 +194,19 @@ def _check_options(retriever: type[Retriever], options: Mapping[str, Any]) -> No
 
 def _reads_kwargs(retriever: type[Retriever]) -> bool:
     own = retriever.__mro__[: retriever.__mro__.index(Retriever)]
-    functions = [f for cls in own for f in vars(cls).values() if inspect.isfunction(f)]
-    return any("kwargs" in function.__code__.co_names for function in functions)
+    members = [inspect.unwrap(m) for cls in own for m in vars(cls).values() if callable(m)]
+    getters = [m.fget for cls in own for m in vars(cls).values() if isinstance(m, property)]
+    return any(_mentions_kwargs(getattr(m, "__code__", None)) for m in (*members, *getters))
+
+
+def _mentions_kwargs(code: Any) -> bool:
+    if not isinstance(code, types.CodeType):
+        return False
+    return (
+        "kwargs" in code.co_names
+        or "kwargs" in code.co_consts
+        or any(_mentions_kwargs(inner) for inner in code.co_consts)
+    )
 
 
 # NOTE [options]: the base __init__ takes any keyword, so by itself it would swallow each misspelt

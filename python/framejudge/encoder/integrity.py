@@ -48,6 +48,17 @@ def hash_file(path: Path, *, progress: Callable[[int], None] | None = None) -> s
     return digest.hexdigest()
 
 
+def file_state(path: Path) -> dict[str, int]:
+    """Return what changes when a file does: size, times and inode."""
+    state = path.stat()
+    return {
+        "size": state.st_size,
+        "mtime_ns": state.st_mtime_ns,
+        "ctime_ns": state.st_ctime_ns,  # a restored mtime does not restore this
+        "inode": state.st_ino,
+    }
+
+
 def stamped_hashes(
     folder: Path, names: Iterable[str], stamp: Path, *, believe: bool = True
 ) -> dict[str, str]:
@@ -68,8 +79,7 @@ def stamped_hashes(
         path = folder / name
         if not path.is_file():
             continue
-        state = path.stat()
-        entry = {"size": state.st_size, "mtime_ns": state.st_mtime_ns}
+        entry = file_state(path)
         old = known.get(name, {})
         believed = {key: old.get(key) for key in entry} == entry and "sha256" in old
         fresh[name] = old if believed else {**entry, "sha256": hash_file(path)}

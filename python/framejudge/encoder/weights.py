@@ -29,6 +29,7 @@ from framejudge.encoder import export
 from framejudge.encoder.architecture import Architecture, read_architecture
 from framejudge.encoder.integrity import (
     check_pinned,
+    file_state,
     hash_file,
     stamped_hashes,
     sync_tree,
@@ -339,7 +340,13 @@ def _model_dir(model: KnownModel) -> Path | None:
         return None
     folder = Path(value).expanduser().absolute()
     inner = folder / model.name
-    return inner if inner.is_dir() else folder
+    found = inner if inner.is_dir() else folder
+    if not (found / "config.json").is_file():
+        raise ModelNotFoundError(
+            f"FRAMEJUDGE_MODEL_DIR is {value!r}, and neither it nor its folder {model.name} holds "
+            "a config.json; point it at the unpacked model, or unset it"
+        )
+    return found
 
 
 def _download(model: KnownModel, fetchers: list[Source], progress: Progress) -> ModelFiles:
@@ -405,11 +412,7 @@ def _adopt(model: KnownModel, progress: Progress, fill: Callable[[Path], None]) 
 
 def _stamp_entries(folder: Path, hashes: dict[str, str]) -> dict[str, dict[str, Any]]:
     """Return a stamp for files that were hashed a moment ago."""
-    states = {name: (folder / name).stat() for name in hashes}
-    return {
-        name: {"size": s.st_size, "mtime_ns": s.st_mtime_ns, "sha256": hashes[name]}
-        for name, s in states.items()
-    }
+    return {name: {**file_state(folder / name), "sha256": hashes[name]} for name in hashes}
 
 
 def _copy(model: KnownModel, folder: Path, staging: Path) -> None:

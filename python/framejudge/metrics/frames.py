@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from framejudge.data.rows import Item, RowError
-from framejudge.errors import ConfigurationError
+from framejudge.errors import ConfigurationError, FramejudgeError, ModelError
 from framejudge.schemas import FrameStatus, SessionMetadata
 from framejudge.schemas.numbers import round_score
+from framejudge.schemas.text import is_unicode
 from framejudge.scorers import CosineSimilarity, SimilarityScorer
 
 __all__ = ["REFERENCE_MODES", "Frame", "FrameStore", "Key"]
@@ -19,6 +21,8 @@ Key = tuple[str, str]
 """(session_id, assistant_id): what a result is a result of."""
 
 REFERENCE_MODES = ("best", "mean")
+
+_log = logging.getLogger("framejudge.metrics")
 
 # Enough texts to sort by length and fill batches; few enough to hold their embeddings (25 MB).
 _CHUNK_FRAMES = 4096
@@ -65,6 +69,13 @@ class FrameStore:
             raise ConfigurationError(
                 f"reference is {reference!r}; accepted: {', '.join(map(repr, REFERENCE_MODES))}"
             )
+        if isinstance(scorer, type) or not callable(getattr(scorer, "calculate", None)):
+            given = scorer.__name__ if isinstance(scorer, type) else type(scorer).__name__
+            kind = "the class " if isinstance(scorer, type) else ""
+            raise ConfigurationError(
+                f"scorer is {kind}{given}; accepted: an object with "
+                "calculate(assistant, ground_truth), such as CosineSimilarity()"
+            )
         self.frames: list[Frame] = []
         """All frames in input order, rows that could not be read among them."""
         self.sessions: dict[Key, list[Frame]] = {}
@@ -80,16 +91,17 @@ class FrameStore:
         """Whether any frame has a score yet."""
         return any(frame.score is not None for frame in self.frames)
 
-    def add(self, items: Iterable[Item]) -> set[Key]:
-        """Take in sessions, frames and row errors; return the results they belong to."""
-        touched: set[Key] = set()
+    def add(self, items: Iterable[Item]) -> None:
+        """Take in sessions, frames and row errors."""
         for item in items:
-            key = self._take(item)
-            if key is not None:
-                touched.add(key)
+            self._take(item)
             if len(self._pending) >= _CHUNK_FRAMES:
                 self.flush()
-        return touched
+
+    def take(self) -> dict[Key, list[Frame]]:
+        """Hand over the sessions gathered so far, and keep nothing of them."""
+        taken, self.sessions, self.frames = self.sessions, {}, []
+        return taken
 
     def flush(self) -> None:
         """Score the frames that wait."""
@@ -106,14 +118,13 @@ class FrameStore:
         self._advance(len(self._pending) - (len(ready)))
         self._pending.clear()
 
-    def _take(self, item: Item) -> Key | None:
+    def _take(self, item: Item) -> None:
         if isinstance(item, RowError):
             frame = Frame(key=(item.session_id, item.assistant_id), qa_id=item.qa_id)
             frame.fail(FrameStatus.ERROR, item.reason)
         elif isinstance(item, SessionMetadata):
-            key = (item.session_id, item.assistant_id)
-            self.sessions.setdefault(key, [])
-            return key
+            self.sessions.setdefault((item.session_id, item.assistant_id), [])
+            return
         else:
             frame = Frame(
                 key=(item.metadata.session_id, item.metadata.assistant_id),
@@ -126,10 +137,8 @@ class FrameStore:
             self._pending.append(frame)
         self.frames.append(frame)
         session_id, assistant_id = frame.key
-        if session_id is None or assistant_id is None:
-            return None
-        self.sessions.setdefault((session_id, assistant_id), []).append(frame)
-        return session_id, assistant_id
+        if session_id is not None and assistant_id is not None:
+            self.sessions.setdefault((session_id, assistant_id), []).append(frame)
 
     def _score_together(self, scorer: CosineSimilarity, frames: list[Frame]) -> None:
         pairs = [(frame.assistant or "", text) for frame in frames for text in frame.references]
@@ -140,7 +149,16 @@ class FrameStore:
             if report is not None:
                 report(n_before + len(frames) * done // max(1, total))
 
-        result = scorer.score_pairs(pairs, progress=show)
+        try:
+            result = scorer.score_pairs(pairs, progress=show)
+        except FramejudgeError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a stranger's embedder
+            _log.warning("the embedder raised %s on many texts; trying frame by frame", error)
+            for frame in frames:
+                self._score_alone(frame)
+                self._advance(1)
+            return
         start = 0
         for frame in frames:
             stop = start + len(frame.references)
@@ -154,6 +172,8 @@ class FrameStore:
         for text in frame.references:
             try:
                 scores.append(float(self._scorer.calculate(frame.assistant or "", text)))
+            except ModelError:
+                raise
             except Exception as error:  # noqa: BLE001 - a stranger's code; one frame pays, not all
                 frame.fail(FrameStatus.ERROR, f"scorer raised {type(error).__name__}: {error}")
                 return
@@ -188,20 +208,12 @@ def _prepare(frame: Frame) -> bool:
         frame.fail(FrameStatus.UNSCORED, "ground_truth_assistant is missing")
     elif not references:
         frame.fail(FrameStatus.UNSCORED, "ground_truth_assistant is empty")
-    elif not all(_is_unicode(text) for text in (frame.assistant, *references)):
+    elif not all(is_unicode(text) for text in (frame.assistant, *references)):
         frame.fail(FrameStatus.ERROR, "a text holds a lone surrogate, which is not valid Unicode")
     else:
         frame.references = references
         return True
     return False
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _calculates_as_ours(scorer: CosineSimilarity) -> bool:

@@ -12,7 +12,6 @@ __all__ = ["OPTIONS", "check_share", "check_spelling"]
 # Of the metrics and of score().
 OPTIONS = (
     "retriever",
-    "data",
     "scorer",
     "threshold",
     "max_hallucination_rate",
@@ -22,20 +21,21 @@ OPTIONS = (
     "verbose",
 )
 _NEAR = 2
+_MOST = 0.9999  # nearer to 1, an interval is everything
 
 
 def check_share(name: str, value: float, *, open_ends: bool = False) -> float:
     """Return a share as float.
 
     Raises:
-        ConfigurationError: it is no number in [0, 1], or with `open_ends` in (0, 1).
+        ConfigurationError: it is no number in [0, 1], or with `open_ends` above 0 and below 1.
     """
-    accepted = "a number in (0, 1)" if open_ends else "a number in [0, 1]"
+    accepted = f"a number in (0, {_MOST}]" if open_ends else "a number in [0, 1]"
     try:
         number = math.nan if isinstance(value, (bool, str)) else float(value)
     except (TypeError, ValueError):
         number = math.nan
-    inside = 0 < number < 1 if open_ends else 0 <= number <= 1
+    inside = 0 < number <= _MOST if open_ends else 0 <= number <= 1
     if not inside:
         raise ConfigurationError(f"{name} is {value!r}; accepted: {accepted}")
     return number
@@ -50,6 +50,8 @@ def check_spelling(keywords: Iterable[str]) -> None:
         ConfigurationError: names the option that was probably meant.
     """
     for keyword in keywords:
+        if keyword in OPTIONS:
+            raise ConfigurationError(f"{keyword!r} is no option here")
         near = min(OPTIONS, key=lambda option: edit_distance(keyword, option))
         if edit_distance(keyword, near) <= _NEAR:
             raise ConfigurationError(

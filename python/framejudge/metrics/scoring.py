@@ -9,6 +9,7 @@ from typing import Any, Literal
 from framejudge.metrics.frames import Frame
 from framejudge.metrics.options import check_share
 from framejudge.metrics.summaries import flag, similarity_metric
+from framejudge.metrics.tally import Tally
 from framejudge.metrics.vision import VisionHallucination
 from framejudge.schemas import (
     FrameRecord,
@@ -16,7 +17,7 @@ from framejudge.schemas import (
     Verdict,
     VisionHallucinationMetric,
 )
-from framejudge.schemas.numbers import format_percent
+from framejudge.schemas.numbers import format_percent, round_score
 from framejudge.scorers import SimilarityScorer
 
 __all__ = ["score"]
@@ -41,7 +42,7 @@ def score(
         threshold: a frame below it counts as a hallucination, in [0, 1]. Default 0.75.
         scorer: how two texts are compared. Default: cosine similarity of all-mpnet-base-v2.
         max_hallucination_rate: the verdict passes if no (session, assistant) has a larger share
-            of flagged frames, in [0, 1]. Default 0.
+            of flagged frames, in [0, 1], taken to four decimals. Default 0.
         reference: a frame's score where it has several references: the "best" or the "mean".
         confidence: level of the intervals, in (0, 1). Default 0.95.
         progress: called with the number of frames that are done.
@@ -64,7 +65,7 @@ def score(
     >>> score(data, scorer=Overlap()).verdict.passed
     True
     """
-    limit = check_share("max_hallucination_rate", max_hallucination_rate)
+    limit = round_score(check_share("max_hallucination_rate", max_hallucination_rate))
     metric = VisionHallucination(
         data,
         scorer,
@@ -78,7 +79,13 @@ def score(
     metadata = metric.metadata()
     return ScoreRun(
         similarity=[
-            similarity_metric(key, frames, confidence=metric.confidence, metadata=metadata)
+            similarity_metric(
+                key,
+                Tally(metric.threshold).add(frames),
+                frames,
+                confidence=metric.confidence,
+                metadata=metadata,
+            )
             for key, frames in metric.store.sessions.items()
         ],
         hallucination=metric.metrics,
@@ -101,7 +108,7 @@ def _judge(
     reasons = [
         f"{r.session_id} | {r.assistant_id}: {r.n_hallucinations} of {r.n_frames} frames flagged "
         f"({format_percent(r.hallucination_rate or 0.0, edges=[limit])}), "
-        f"at most {format_percent(limit)} allowed"
+        f"at most {format_percent(limit, edges=[limit])} allowed"
         for r in over
     ]
     reasons += [f"{n} frame(s) {why}" for why, n in lost.most_common()]

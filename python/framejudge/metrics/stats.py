@@ -1,4 +1,4 @@
-"""Shares, weighted means and confidence intervals of a session's scores."""
+"""Shares and confidence intervals of a session's scores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from framejudge.schemas.numbers import SCORE_DECIMALS, round_score
 
-__all__ = ["bootstrap_mean_interval", "rounded_share", "weighted_mean", "wilson_interval"]
+__all__ = ["bootstrap_mean_interval", "rounded_share", "wilson_interval"]
 
 _RESAMPLES = 2000
 _SEED = 20260317
@@ -75,21 +75,3 @@ def bootstrap_mean_interval(
         tail = (1 - confidence) / 2
         low, high = (float(q) for q in np.quantile(means, [tail, 1 - tail]))
     return round_score(max(0.0, low)), round_score(min(1.0, high))
-
-
-def weighted_mean(values: Sequence[float], weights: Sequence[float | None]) -> float | None:
-    """Return the weighted mean to four decimals; a missing weight counts as 1.
-
-    None when no weight is given, or when they add up to zero.
-
-    >>> weighted_mean([1.0, 0.0], [3.0, None]), weighted_mean([1.0], [None])
-    (0.75, None)
-    """
-    if all(weight is None for weight in weights):
-        return None
-    filled = [1.0 if weight is None else weight for weight in weights]
-    total = math.fsum(filled)
-    if total == 0:
-        return None
-    pairs = zip(values, filled, strict=True)
-    return round_score(math.fsum(value * weight for value, weight in pairs) / total)

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from framejudge.metrics.bands import RATE_BANDS, SIMILARITY_BANDS, rate_band, similarity_band
 from framejudge.metrics.frames import Frame, Key
-from framejudge.metrics.stats import (
-    bootstrap_mean_interval,
-    rounded_share,
-    weighted_mean,
-    wilson_interval,
-)
+from framejudge.metrics.stats import bootstrap_mean_interval, wilson_interval
+from framejudge.metrics.tally import Tally
 from framejudge.schemas import (
     VisionHallucinationInteraction,
     VisionHallucinationMetric,
     VisionSimilarityInteraction,
     VisionSimilarityMetric,
 )
-from framejudge.schemas.numbers import format_percent, round_score
+from framejudge.schemas.numbers import format_percent
 
-__all__ = ["flag", "hallucination_metric", "scored", "similarity_metric"]
+__all__ = ["flag", "hallucination_metric", "similarity_metric"]
 
 _SIMILARITY_EDGES = [band.low for band in SIMILARITY_BANDS]
 _RATE_EDGES = [band.low for band in RATE_BANDS]
@@ -32,27 +27,35 @@ def flag(frame: Frame, threshold: float) -> bool | None:
     return None if frame.score is None else frame.score < threshold
 
 
-def scored(frames: list[Frame]) -> list[tuple[float, float | None]]:
-    """Return (score, weight) of each frame that has a score."""
-    return [(frame.score, frame.weight) for frame in frames if frame.score is not None]
-
-
 def similarity_metric(
-    key: Key, frames: list[Frame], *, confidence: float, metadata: dict[str, Any]
+    key: Key,
+    tally: Tally,
+    frames: list[Frame],
+    *,
+    confidence: float,
+    metadata: dict[str, Any],
 ) -> VisionSimilarityMetric:
-    """Summarise one (session, assistant) as mean, min and max similarity."""
-    scores = [score for score, _ in scored(frames)]
-    weights = [weight for _, weight in scored(frames)]
-    mean = round_score(math.fsum(scores) / len(scores)) if scores else None
-    interval = bootstrap_mean_interval(scores, confidence)
+    """Summarise one (session, assistant) as mean, min and max similarity.
+
+    Args:
+        key: whose result it is.
+        tally: the numbers.
+        frames: the frames to list.
+        confidence: level of the intervals.
+        metadata: what the scores rest on.
+    """
+    interval = None
+    if len(frames) == tally.n_total:
+        scores = [frame.score for frame in frames if frame.score is not None]
+        interval = bootstrap_mean_interval(scores, confidence)
     return VisionSimilarityMetric(
-        **_shared(key, frames, confidence, metadata),
-        mean_similarity=mean,
-        min_similarity=min(scores, default=None),
-        max_similarity=max(scores, default=None),
-        weighted_mean_similarity=weighted_mean(scores, weights),
+        **_shared(key, tally, confidence, metadata),
+        mean_similarity=tally.mean,
+        min_similarity=tally.lowest if tally.n_scored else None,
+        max_similarity=tally.highest if tally.n_scored else None,
+        weighted_mean_similarity=tally.weighted_mean,
         mean_similarity_interval=interval,
-        summary=_similarity_summary(mean, scores, len(frames), interval, confidence),
+        summary=_similarity_summary(tally, interval, confidence),
         interactions=[
             VisionSimilarityInteraction(
                 qa_id=frame.qa_id or "",
@@ -67,35 +70,29 @@ def similarity_metric(
 
 def hallucination_metric(
     key: Key,
+    tally: Tally,
     frames: list[Frame],
     *,
-    threshold: float,
     confidence: float,
     metadata: dict[str, Any],
 ) -> VisionHallucinationMetric:
-    """Summarise one (session, assistant) as the share of frames below the threshold."""
-    pairs = scored(frames)
-    flags = [score < threshold for score, _ in pairs]
-    n_flagged = sum(flags)
-    rate = rounded_share(n_flagged, len(pairs)) if pairs else None
-    interval = wilson_interval(n_flagged, len(pairs), confidence) if pairs else None
+    """Summarise one (session, assistant) as the share of frames below the tally's threshold."""
+    interval = None
+    if tally.n_scored:
+        interval = wilson_interval(tally.n_flagged, tally.n_scored, confidence)
     return VisionHallucinationMetric(
-        **_shared(key, frames, confidence, metadata),
-        hallucination_rate=rate,
-        n_hallucinations=n_flagged,
-        threshold=threshold,
-        weighted_hallucination_rate=weighted_mean(
-            [float(flagged) for flagged in flags], [weight for _, weight in pairs]
-        ),
+        **_shared(key, tally, confidence, metadata),
+        hallucination_rate=tally.rate,
+        n_hallucinations=tally.n_flagged,
+        threshold=tally.threshold,
+        weighted_hallucination_rate=tally.weighted_rate,
         hallucination_rate_interval=interval,
-        summary=_hallucination_summary(
-            rate, n_flagged, len(pairs), len(frames), threshold, interval, confidence
-        ),
+        summary=_hallucination_summary(tally, interval, confidence),
         interactions=[
             VisionHallucinationInteraction(
                 qa_id=frame.qa_id or "",
                 similarity_score=frame.score,
-                is_hallucination=flag(frame, threshold),
+                is_hallucination=flag(frame, tally.threshold),
                 status=frame.status,
                 reason=frame.reason,
             )
@@ -104,63 +101,53 @@ def hallucination_metric(
     )
 
 
-def _shared(
-    key: Key, frames: list[Frame], confidence: float, metadata: dict[str, Any]
-) -> dict[str, Any]:
-    n_scored = len(scored(frames))
+def _shared(key: Key, tally: Tally, confidence: float, metadata: dict[str, Any]) -> dict[str, Any]:
     return {
         "session_id": key[0],
         "assistant_id": key[1],
-        "n_frames": n_scored,
-        "n_total": len(frames),
-        "n_unscored": len(frames) - n_scored,
-        "n_truncated": sum(frame.truncated for frame in frames),
+        "n_frames": tally.n_scored,
+        "n_total": tally.n_total,
+        "n_unscored": tally.n_total - tally.n_scored,
+        "n_truncated": tally.n_truncated,
         "confidence": confidence,
         "metadata": metadata,
     }
 
 
 def _similarity_summary(
-    mean: float | None,
-    scores: list[float],
-    n_total: int,
-    interval: tuple[float, float] | None,
-    confidence: float,
+    tally: Tally, interval: tuple[float, float] | None, confidence: float
 ) -> str:
-    if mean is None:
-        return f"No mean similarity: {_count(0, n_total)}."
-    shown = [format_percent(x, edges=_SIMILARITY_EDGES) for x in (mean, min(scores), max(scores))]
-    band = similarity_band(mean)
+    if tally.mean is None:
+        return f"No mean similarity: {_count(tally)}."
+    mean, low, high = (
+        format_percent(value, edges=_SIMILARITY_EDGES)
+        for value in (tally.mean, tally.lowest, tally.highest)
+    )
+    band = similarity_band(tally.mean)
     return (
-        f"Mean similarity {shown[0]} (min {shown[1]}, max {shown[2]}"
-        f"{_interval(interval, confidence)}); {_count(len(scores), n_total)}. "
-        f"{band.name.capitalize()}: {band.meaning}."
+        f"Mean similarity {mean} (min {low}, max {high}{_interval(interval, confidence)}); "
+        f"{_count(tally)}. {band.name.capitalize()}: {band.meaning}."
     )
 
 
 def _hallucination_summary(
-    rate: float | None,
-    n_flagged: int,
-    n_scored: int,
-    n_total: int,
-    threshold: float,
-    interval: tuple[float, float] | None,
-    confidence: float,
+    tally: Tally, interval: tuple[float, float] | None, confidence: float
 ) -> str:
-    rule = f"similarity with the ground truth below {threshold}"
-    if rate is None:
-        return f"No hallucination rate ({rule}): {_count(0, n_total)}."
-    band = rate_band(rate)
+    rule = f"similarity with the ground truth below {tally.threshold}"
+    if tally.rate is None:
+        return f"No hallucination rate ({rule}): {_count(tally)}."
+    band = rate_band(tally.rate)
     return (
-        f"Hallucinated in {n_flagged} of {n_scored} frames "
-        f"({format_percent(rate, edges=_RATE_EDGES)}{_interval(interval, confidence)}), "
-        f"which means {rule}; {_count(n_scored, n_total)}. "
-        f"{band.name.capitalize()}: {band.meaning}."
+        f"Hallucinated in {tally.n_flagged} of {tally.n_scored} frames "
+        f"({format_percent(tally.rate, edges=_RATE_EDGES)}{_interval(interval, confidence)}), "
+        f"which means {rule}; {_count(tally)}. {band.name.capitalize()}: {band.meaning}."
     )
 
 
-def _count(n_scored: int, n_total: int) -> str:
-    return f"{n_scored}/{n_total} frames scored" if n_total else "the session has no frames"
+def _count(tally: Tally) -> str:
+    if not tally.n_total:
+        return "the session has no frames"
+    return f"{tally.n_scored}/{tally.n_total} frames scored"
 
 
 def _interval(interval: tuple[float, float] | None, confidence: float) -> str:

@@ -7,11 +7,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, Literal, TypeVar
 
+from framejudge._core import build_info
 from framejudge.data.rows import Item
 from framejudge.data.sources import as_retriever, checked_level, iterate, load
+from framejudge.errors import ScoringError
 from framejudge.metrics.frames import Frame, FrameStore, Key
 from framejudge.metrics.options import check_share, check_spelling
-from framejudge.metrics.summaries import hallucination_metric, similarity_metric
+from framejudge.metrics.summaries import (
+    hallucination_metric,
+    similarity_metric,
+)
+from framejudge.metrics.tally import Tally
 from framejudge.schemas import (
     Batch,
     SessionMetadata,
@@ -70,7 +76,7 @@ class _VisionMetric(ABC, Generic[Result]):
         self.level = checked_level(self.retriever)
         self.dataset = load(self.retriever, self.level)
         self.metrics: list[Result] = []
-        self._processed = False
+        self._state: Literal["new", "started", "done"] = "new"
 
     @classmethod
     def run(cls, retriever: Any, **kwargs: Any) -> list[Result]:
@@ -87,15 +93,22 @@ class _VisionMetric(ABC, Generic[Result]):
     def stream(cls, retriever: Any, **kwargs: Any) -> Iterator[Result]:
         """Yield a session's result so far each time the retriever hands over data for it.
 
-        Works on endless sources. See the class for the arguments.
+        The numbers are those of all frames so far; `interactions` lists the frames that came since
+        the session's last result, and the mean has a bootstrap interval only while those are all
+        there are. Nothing else is kept, so the source may be endless. See the class for the arguments.
         """
         metric = cls(retriever, **kwargs)
-        for group in iterate(metric.dataset, metric.level):
-            touched = metric.store.add(group)
-            metric.store.flush()
-            metadata = metric.metadata()
-            for key in (key for key in metric.store.sessions if key in touched):
-                yield metric._result(key, metric.store.sessions[key], metadata)
+        return metric._partial_results()
+
+    def _partial_results(self) -> Iterator[Result]:
+        tallies: dict[Key, Tally] = {}
+        for group in iterate(self.dataset, self.level):
+            self.store.add(group)
+            self.store.flush()
+            metadata = self.metadata()
+            for key, frames in self.store.take().items():
+                tally = tallies.setdefault(key, Tally(self.threshold)).add(frames)
+                yield self._result(key, tally, frames, metadata)
 
     def batch(
         self,
@@ -126,7 +139,8 @@ class _VisionMetric(ABC, Generic[Result]):
         self.store.flush()
         metadata = self.metadata()
         self.metrics = [
-            self._result(key, frames, metadata) for key, frames in self.store.sessions.items()
+            self._result(key, Tally(self.threshold).add(frames), frames, metadata)
+            for key, frames in self.store.sessions.items()
         ]
         for result in self.metrics:
             level = logging.INFO if self.verbose else logging.DEBUG
@@ -138,13 +152,20 @@ class _VisionMetric(ABC, Generic[Result]):
                 self.logger.warning("a row belongs to no session: %s", frame.reason)
 
     def process(self) -> None:
-        """Score the retriever's data, once: a second call finds it done."""
-        if self._processed:
+        """Score the retriever's data, once: a second call finds it done.
+
+        Raises:
+            ScoringError: an earlier call did not finish, and the data can't be asked for again.
+        """
+        if self._state == "done":
             return
+        if self._state == "started":
+            raise ScoringError("an earlier run of this metric did not finish; make a new one")
+        self._state = "started"
         for group in iterate(self.dataset, self.level):
             self.store.add(group)
-        self._processed = True
         self.on_process_complete()
+        self._state = "done"
 
     # The name under which users of the interface that this one follows know it.
     _process = process
@@ -156,10 +177,18 @@ class _VisionMetric(ABC, Generic[Result]):
             info = self.scorer.info()
         else:
             info = {"scorer": f"{type(self.scorer).__module__}.{type(self.scorer).__qualname__}"}
-        return {**info, "reference": self.reference}
+        build = build_info()
+        ours = {"framejudge": build["version"], "isa": build["isa"]}
+        return {**ours, **info, "reference": self.reference}
 
     @abstractmethod
-    def _result(self, key: Key, frames: list[Frame], metadata: dict[str, Any]) -> Result: ...
+    def _result(
+        self,
+        key: Key,
+        tally: Tally,
+        frames: list[Frame],
+        metadata: dict[str, Any],
+    ) -> Result: ...
 
 
 class VisionSimilarity(_VisionMetric[VisionSimilarityMetric]):
@@ -169,21 +198,25 @@ class VisionSimilarity(_VisionMetric[VisionSimilarityMetric]):
     """
 
     def _result(
-        self, key: Key, frames: list[Frame], metadata: dict[str, Any]
+        self,
+        key: Key,
+        tally: Tally,
+        frames: list[Frame],
+        metadata: dict[str, Any],
     ) -> VisionSimilarityMetric:
-        return similarity_metric(key, frames, confidence=self.confidence, metadata=metadata)
+        return similarity_metric(key, tally, frames, confidence=self.confidence, metadata=metadata)
 
 
 class VisionHallucination(_VisionMetric[VisionHallucinationMetric]):
     """Share of frames whose similarity falls below the threshold, per (session, assistant)."""
 
     def _result(
-        self, key: Key, frames: list[Frame], metadata: dict[str, Any]
+        self,
+        key: Key,
+        tally: Tally,
+        frames: list[Frame],
+        metadata: dict[str, Any],
     ) -> VisionHallucinationMetric:
         return hallucination_metric(
-            key,
-            frames,
-            threshold=self.threshold,
-            confidence=self.confidence,
-            metadata=metadata,
+            key, tally, frames, confidence=self.confidence, metadata=metadata
         )

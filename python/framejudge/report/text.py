@@ -105,10 +105,11 @@ def _verdict(run: ScoreRun) -> Text:
         word, style = "INCOMPLETE", "bold yellow"
     text = Text(word, style=style)
     measured = "nothing scored"
+    limit = format_percent(verdict.threshold, edges=[verdict.threshold])
     if verdict.score is not None:
         measured = f"highest rate {format_percent(verdict.score, edges=[verdict.threshold])}"
     text.append(
-        f"  {measured}, at most {format_percent(verdict.threshold)} allowed; "
+        f"  {measured}, at most {limit} allowed; "
         f"{verdict.n_scored}/{verdict.n_total} frames scored",
         style="not bold default",
     )

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from framejudge.schemas.text import json_safe
+
 __all__ = [
     "Batch",
     "Dataset",
@@ -28,6 +30,12 @@ def _number_as_text(value: Any) -> Any:
     return str(value) if isinstance(value, (int, float)) else value
 
 
+def _null_as_empty(value: Any) -> Any:
+    """Take a table's empty cell for an empty text."""
+    return "" if value is None else value
+
+
+Text = Annotated[str, BeforeValidator(_null_as_empty)]
 Identifier = Annotated[str, BeforeValidator(_number_as_text), Field(min_length=1)]
 
 
@@ -66,7 +74,7 @@ class Batch(BaseModel):
     """The VLM's description."""
     ground_truth_assistant: str | list[str] | None = None
     """The human's description, or several of them."""
-    query: str = ""
+    query: Text = ""
     observation: str | None = None
     logprobs: dict[str, Any] | None = None
     agentic: dict[str, Any] | None = None
@@ -74,12 +82,18 @@ class Batch(BaseModel):
     weight: float | None = Field(default=None, ge=0)
     """Relative importance in the weighted means; frames without one count as 1."""
     metadata: dict[str, Any] = Field(default_factory=dict)
-    """Everything else that came with the frame."""
+    """Everything else that came with the frame; bytes are kept as base64 text."""
 
     @model_validator(mode="before")
     @classmethod
     def _keep_unknown_fields(cls, data: Any) -> Any:
         return _unknown_into_metadata(data, cls) if isinstance(data, dict) else data
+
+    @field_validator("metadata")
+    @classmethod
+    def _json_safe(cls, value: dict[str, Any]) -> dict[str, Any]:
+        safe: dict[str, Any] = json_safe(value)
+        return safe
 
     @field_validator("weight")
     @classmethod
@@ -97,7 +111,7 @@ class SessionMetadata(BaseModel):
     session_id: Identifier
     assistant_id: Identifier
     language: str | None = "english"
-    context: str = ""
+    context: Text = ""
 
 
 class Dataset(SessionMetadata):

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from framejudge.schemas.numbers import format_score
+from framejudge.schemas.text import printable
 from framejudge.schemas.verdict import FrameStatus
 
 __all__ = [
@@ -47,9 +48,10 @@ class _VisionMetric(BaseMetric, ABC):
 
     def render(self) -> str:
         """Return what `display` prints: a header, the summary and a line for each frame."""
-        lines = [f"Session: {self.session_id}  |  Assistant: {self.assistant_id}"]
+        session, assistant = printable(self.session_id), printable(self.assistant_id)
+        lines = [f"Session: {session}  |  Assistant: {assistant}"]
         lines += textwrap.wrap(self.summary, width=78)
-        rows = self._rows()
+        rows = [(printable(qa_id), printable(text)) for qa_id, text in self._rows()]
         width = max((len(row[0]) for row in rows), default=0)
         lines += ["", *(f"  {qa_id:<{width}}  {text}" for qa_id, text in rows), ""]
         return "\n".join(lines)
@@ -93,7 +95,8 @@ class VisionSimilarityMetric(_VisionMetric):
     weighted_mean_similarity: float | None = None
     """Mean weighted by `Batch.weight`; None when no frame has one."""
     mean_similarity_interval: tuple[float, float] | None = None
-    """Percentile bootstrap interval of the mean; None below two scored frames."""
+    """Percentile bootstrap interval of the mean; None below two scored frames, and in a partial
+    result that does not list all of its frames."""
     interactions: list[VisionSimilarityInteraction]
 
     def _rows(self) -> list[tuple[str, str]]:
