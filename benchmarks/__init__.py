@@ -6,6 +6,8 @@ A script is a module with a docstring, whose first line is shown in the list, an
 from __future__ import annotations
 
 SCRIPTS = {
+    "blind-spots": "benchmarks.blind_spots",
+    "score": "benchmarks.score_frames",
     "cosine": "benchmarks.cosine_peers",
     "encoder": "benchmarks.encoder_throughput",
     "encoder-start": "benchmarks.encoder_cold_start",

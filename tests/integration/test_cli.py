@@ -179,3 +179,58 @@ def test_version_says_how_it_was_built():
     assert done.stdout.startswith("framejudge 0.1.0\n")
     assert "isa: " in done.stdout
     assert "threads: " in done.stdout
+
+
+def test_the_table_shows_whole_ids_on_a_narrow_terminal(jsonl):
+    rows = [{**SAME, "session_id": "cam-entrance-01", "assistant_id": "argos-large"}]
+    done = framejudge("score", jsonl(*rows), COLUMNS="80")
+    line = next(row for row in done.stdout.splitlines() if "reliable" in row)
+    assert line.split() == [
+        "cam-entrance-01", "argos-large", "1.00", "0", "of", "1", "0%", "reliable",
+    ]  # fmt: skip
+    assert all(len(row) <= 80 for row in done.stdout.splitlines() if "─" in row)
+
+
+def test_a_reader_that_goes_away_is_no_failed_gate(jsonl):
+    rows = [{**SAME, "qa_id": str(i)} for i in range(3000)]
+    command = [sys.executable, "-m", "framejudge", "score", str(jsonl(*rows)), "--frames", "all"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(timeout=120) == 141
+    assert "Traceback" not in process.stderr.read()
+    process.stderr.close()
+
+
+def test_an_output_may_not_be_the_input(jsonl):
+    path = jsonl(SAME)
+    before = path.read_bytes()
+    done = framejudge("score", path, "-o", path)
+    assert (done.returncode, path.read_bytes()) == (2, before)
+    assert "is the input; choose another output" in done.stderr
+
+
+def test_a_setting_that_cannot_work_is_a_usage_error():
+    done = framejudge("--version", "--verbose", FRAMEJUDGE_ISA="mmx")
+    assert done.returncode == 2
+    assert "mmx" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_control_characters_in_ids_reach_no_terminal(jsonl):
+    rows = [{**SAME, "session_id": "s\nPASS: forged", "qa_id": "\x1b[2Jf1"}]
+    done = framejudge("score", jsonl(*rows), "--frames", "all")
+    assert "\x1b" not in done.stdout
+    assert not any(line.startswith("PASS: forged") for line in done.stdout.splitlines())
+    assert r"s\nPASS: forged" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("limit", "status", "shown"),
+    [("0.125", 0, "highest rate 12.5%, at most 12.5% allowed"), ("0.1249", 1, "at most 12.49%")],
+)
+def test_the_verdict_shows_the_decimals_that_its_comparison_needs(jsonl, limit, status, shown):
+    rows = [{**SAME, "qa_id": str(i)} for i in range(7)] + [WRONG]
+    done = framejudge("score", jsonl(*rows), "--max-hallucination-rate", limit)
+    assert done.returncode == status
+    assert shown in done.stdout

@@ -17,7 +17,7 @@ def models(*arguments, **environment):
     import os
 
     done = subprocess.run(
-        [sys.executable, "-c", "from framejudge.cli import main; main()", "models", *arguments],
+        [sys.executable, "-m", "framejudge", "models", *arguments],
         capture_output=True,
         text=True,
         check=False,

@@ -11,9 +11,7 @@ import pytest
 import framejudge
 
 MODULES = sorted(
-    module.name
-    for module in pkgutil.walk_packages(framejudge.__path__, "framejudge.")
-    if not module.name.endswith("__main__")
+    module.name for module in pkgutil.walk_packages(framejudge.__path__, "framejudge.")
 )
 
 

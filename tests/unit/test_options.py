@@ -103,3 +103,23 @@ def test_data_that_is_no_class_takes_no_further_keywords(tmp_path):
 
 def test_a_retriever_instance_is_accepted():
     assert VisionSimilarity.run(Named(folder="x"), scorer=Ones()) == []
+
+
+class Property(Retriever):
+    @property
+    def folder(self):
+        return self.kwargs.get("folder")
+
+    def load_dataset(self):
+        return []
+
+
+@pytest.mark.parametrize("keyword", ["path", "date", "folder"])
+def test_a_retrievers_own_names_are_not_taken_for_misspelt_ones(keyword):
+    assert score(Property, scorer=Ones(), **{keyword: "x"}).frames == []
+    assert VisionSimilarity(Greedy, scorer=Ones(), **{keyword: "x"}).retriever.kwargs
+
+
+def test_an_option_of_score_is_no_option_of_a_metric():
+    with pytest.raises(ConfigurationError, match="'max_hallucination_rate' is no option here"):
+        VisionSimilarity(Greedy, max_hallucination_rate=0.5)

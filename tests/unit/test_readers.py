@@ -13,6 +13,7 @@ import pytest
 
 from framejudge import score
 from framejudge.errors import DataError, InputError
+from framejudge.report import write_run
 
 ROW = {
     "session_id": "cam-1",
@@ -207,3 +208,64 @@ def test_data_of_a_strange_kind_is_refused_with_the_kinds_that_are_accepted():
         score(3, scorer=Same())
     with pytest.raises(InputError, match=r"data\[0\]: expected a Dataset, got .*dict"):
         score([{"session_id": "c"}], scorer=Same())
+
+
+def test_bytes_in_a_column_are_kept_as_base64_and_break_no_output(tmp_path):
+    rows = [{**ROW, "jpeg": b"\xff\xd8", "nested": [{"mask": b"\x00"}]}]
+    run = score(write(tmp_path / "data.parquet", rows), scorer=Same())
+    assert run.frames[0].metadata == {"jpeg": "/9g=", "nested": [{"mask": "AA=="}]}
+    for name in ("run.json", "run.jsonl", "run.csv", "run.parquet"):
+        write_run(run, tmp_path / name)
+
+
+@pytest.mark.parametrize("field", ["assistant", "qa_id", "session_id", "weather", "we\ud800er"])
+def test_a_lone_surrogate_anywhere_costs_its_row_and_breaks_no_output(tmp_path, field):
+    path = tmp_path / "data.jsonl"
+    path.write_text(json.dumps({**ROW, field: "\ud800"}) + "\n" + json.dumps(ROW) + "\n")
+    run = score(path, scorer=Same())
+    assert [f.status.value for f in run.frames] == ["error", "scored"]
+    assert "line 1: field" in run.frames[0].reason
+    assert "lone surrogate" in run.frames[0].reason
+    for name in ("run.json", "run.jsonl", "run.csv", "run.parquet"):
+        write_run(run, tmp_path / name)
+
+
+def test_a_quote_that_is_never_closed_costs_its_own_line(tmp_path):
+    path = tmp_path / "data.csv"
+    header = "session_id,assistant_id,qa_id,assistant,ground_truth_assistant\n"
+    good = "".join(f"c,v,g{i},x,x\n" for i in range(6))
+    path.write_text(f'{header}c,v,bad,"x,x\n{good}')
+    run = score(path, scorer=Same())
+    assert [f.status.value for f in run.frames] == ["error"] + ["scored"] * 6
+    assert "line 2: expected 5 cells, got 4" in run.frames[0].reason
+
+
+def test_a_csv_cell_may_hold_several_references_and_other_json(tmp_path):
+    path = tmp_path / "data.csv"
+    row = {**ROW, "ground_truth_assistant": '["a dog", "a man fell"]', "agentic": '{"sure": 1}'}
+    pd.DataFrame([row]).to_csv(path, index=False)
+    run = score(path, scorer=Same())
+    assert run.frames[0].ground_truth_assistant == ["a dog", "a man fell"]
+    assert run.frames[0].similarity_score == 1.0
+
+
+def test_a_utf16_csv_is_refused_by_name(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_bytes("session_id,qa_id\n".encode("utf-16"))
+    with pytest.raises(DataError, match="is UTF-16; expected UTF-8"):
+        score(path, scorer=Same())
+
+
+def test_a_null_context_is_an_empty_one_in_every_format(tmp_path):
+    path = tmp_path / "data.json"
+    frame = {"qa_id": "a", "assistant": "x", "ground_truth_assistant": "x", "query": None}
+    session = {"session_id": "c", "assistant_id": "v", "context": None, "conversation": [frame]}
+    path.write_text(json.dumps(session))
+    assert score(path, scorer=Same()).verdict.passed
+
+
+def test_a_number_of_thousands_of_digits_is_an_error_of_its_row(tmp_path):
+    path = tmp_path / "data.jsonl"
+    path.write_text('{"weight": ' + "9" * 5000 + "}\n" + json.dumps(ROW) + "\n")
+    run = score(path, scorer=Same())
+    assert [f.status.value for f in run.frames] == ["error", "scored"]

@@ -507,3 +507,59 @@ def test_several_references_give_the_best_or_the_mean(mode, expected):
 def test_an_unknown_reference_mode_is_refused():
     with pytest.raises(ConfigurationError, match="reference is 'worst'; accepted: 'best', 'mean'"):
         score([session(1)], scorer=Listed(1.0), reference="worst")
+
+
+def test_an_embedder_that_raises_on_one_text_costs_only_its_frames():
+    class Picky(Lengths):
+        def encode(self, sentences):
+            if "said 1" in sentences:
+                raise ValueError("not this one")
+            return super().encode(sentences)
+
+    run = score([session(3)], scorer=CosineSimilarity(Picky()))
+    assert [f.status.value for f in run.frames] == ["scored", "error", "scored"]
+    assert run.frames[1].reason == "scorer raised ValueError: not this one"
+
+
+def test_a_run_that_was_interrupted_is_not_taken_for_a_finished_one():
+    class Once:
+        interrupted = False
+
+        def calculate(self, assistant, ground_truth):
+            if not Once.interrupted:
+                Once.interrupted = True
+                raise KeyboardInterrupt
+            return 1.0
+
+    metric = VisionSimilarity([session(2)], scorer=Once())
+    with pytest.raises(KeyboardInterrupt):
+        metric.process()
+    with pytest.raises(ScoringError, match="did not finish"):
+        metric.process()
+
+
+def test_partial_results_list_only_what_is_new_and_count_everything():
+    results = list(VisionSimilarity.stream(Interleaved, scorer=Listed(*(i / 10 for i in range(8)))))
+    last = results[4]
+    assert (last.n_frames, last.n_total, last.mean_similarity) == (2, 2, 0.2)
+    assert (last.min_similarity, last.max_similarity) == (0.0, 0.4)
+    assert [i.qa_id for i in last.interactions] == ["f4"]
+
+
+def test_stream_checks_its_options_at_once():
+    with pytest.raises(ConfigurationError, match="threshold is 9"):
+        VisionSimilarity.stream(Interleaved, threshold=9)
+
+
+@pytest.mark.parametrize(
+    ("scorer", "named"), [(CosineSimilarity, "the class CosineSimilarity"), (Lengths(), "Lengths")]
+)
+def test_a_scorer_without_calculate_is_refused_at_the_start(scorer, named):
+    with pytest.raises(ConfigurationError, match=f"scorer is {named}; accepted"):
+        score([session(1)], scorer=scorer)
+
+
+def test_results_name_the_version_and_the_instruction_tier():
+    evidence = score([session(1)], scorer=Listed(1.0)).verdict.evidence
+    assert evidence["framejudge"] == "0.1.0"
+    assert evidence["isa"] in ("baseline", "avx2", "avx512", "neon")

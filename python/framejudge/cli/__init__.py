@@ -9,7 +9,7 @@ import typer
 from framejudge.cli import bench, demo, models, score
 from framejudge.cli.status import with_exit_status
 
-__all__ = ["app", "main"]
+__all__ = ["app"]
 
 app = typer.Typer(
     name="framejudge",
@@ -30,15 +30,17 @@ def framejudge(
     ] = False,
 ) -> None:
     """Print the version, where that is all that is asked for."""
-    if not version:
-        return
+    if version:
+        with_exit_status(_print_version)(verbose=verbose)
+
+
+def _print_version(*, verbose: bool) -> None:
     from framejudge import __version__, build_info  # noqa: PLC0415 - keeps --help quick
 
     print(f"framejudge {__version__}")
     if verbose:
         for key, value in build_info().items():
             print(f"  {key}: {value}")
-    raise typer.Exit
 
 
 app.command("demo")(with_exit_status(demo.demo))
@@ -48,8 +50,3 @@ for _command in models.app.registered_commands:
     if _command.callback is not None:
         _command.callback = with_exit_status(_command.callback)
 app.add_typer(models.app, name="models")
-
-
-def main() -> None:
-    """Run the command and exit with its status."""
-    app()

@@ -104,7 +104,7 @@ def score(
     outputs = output or []
     files = [path for path in outputs if path != _STDOUT]
     check_file(data)
-    check_outputs(files)
+    check_outputs(files, data=data)
     prepare_model(model)
     with progress("scoring frames") as done:
         run = score_data(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from framejudge.schemas import ExitCode
 __all__ = ["with_exit_status"]
 
 # Errors that the user can mend, by another argument or another set-up.
+_BROKEN_PIPE = 128 + 13  # as a shell reports SIGPIPE
 _USERS_OWN = (ConfigurationError, InputError, MissingExtraError, ModelError)
 
 
@@ -34,7 +36,7 @@ def with_exit_status(command: Callable[..., int | None]) -> Callable[..., None]:
     @functools.wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> None:
         try:
-            status = command(*args, **kwargs) or ExitCode.PASS
+            status: int = command(*args, **kwargs) or ExitCode.PASS
         except KeyboardInterrupt:
             print("interrupted", file=sys.stderr)
             status = ExitCode.INTERRUPTED
@@ -43,10 +45,13 @@ def with_exit_status(command: Callable[..., int | None]) -> Callable[..., None]:
             status = ExitCode.USAGE if isinstance(error, _USERS_OWN) else ExitCode.INTERNAL
         except (typer.Exit, typer.Abort):
             raise
-        except BrokenPipeError:
-            # The reader of our stdout went away, as `| head` does; there is nobody left to tell.
-            sys.stdout = None
-            raise typer.Exit(ExitCode.INTERNAL) from None
+        except (BrokenPipeError, SystemExit):
+            # The reader of our stdout went away, as with `| head`; rich says so by SystemExit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            status = _BROKEN_PIPE
+        except (OSError, UnicodeError) as error:
+            print(f"Error: {error}", file=sys.stderr)
+            status = ExitCode.USAGE
         except Exception:  # noqa: BLE001 - the last line of defence: an exit status, not a bare 1
             traceback.print_exc()
             print("Error: a bug in framejudge; please report the lines above", file=sys.stderr)

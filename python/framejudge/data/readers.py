@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from framejudge.data.csv_file import read_csv
 from framejudge.data.rows import (
     Item,
     RowError,
@@ -61,7 +61,10 @@ def _read_jsonl(path: Path) -> Iterator[Item]:
             except UnicodeDecodeError as error:
                 yield RowError(f"{where}: not valid UTF-8 at byte {error.start}")
                 continue
-            except (json.JSONDecodeError, RecursionError) as error:
+            except (
+                ValueError,
+                RecursionError,
+            ) as error:  # ValueError: a number of 5,000 digits too
                 yield RowError(f"{where}: not valid JSON: {error}")
                 continue
             if not text:
@@ -70,40 +73,6 @@ def _read_jsonl(path: Path) -> Iterator[Item]:
                 yield frame_from_row(row, where=where)
             else:
                 yield RowError(f"{where}: expected a JSON object, got {type(row).__name__}")
-
-
-def _read_csv(path: Path) -> Iterator[Item]:
-    # Bytes that are no UTF-8 become lone surrogates, so that they cost one row and not the file.
-    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as lines:
-        reader = csv.reader(lines)
-        header = next(reader, [])
-        check_columns(header, where=str(path))
-        while True:
-            number = reader.line_num + 1
-            where = f"{path}, line {number}"
-            try:
-                cells = next(reader, None)
-            except csv.Error as error:
-                yield RowError(f"{where}: not valid CSV: {error}")
-                continue
-            if cells is None:
-                return
-            if cells:
-                yield _frame_from_cells(header, cells, where=where)
-
-
-def _frame_from_cells(header: list[str], cells: list[str], *, where: str) -> Item:
-    if len(cells) != len(header):
-        return RowError(f"{where}: expected {len(header)} cells, got {len(cells)}")
-    row: dict[str, Any] = dict(zip(header, cells, strict=True))
-    try:
-        "".join(cells).encode("utf-8")
-    except UnicodeEncodeError:
-        return RowError(f"{where}: not valid UTF-8")
-    for name in ("weight", "observation", "logprobs", "agentic", "ground_truth_agentic"):
-        if row.get(name) == "":
-            row[name] = None
-    return frame_from_row(row, where=where)
 
 
 def _read_parquet(path: Path) -> Iterator[Item]:
@@ -118,21 +87,24 @@ def _read_parquet(path: Path) -> Iterator[Item]:
         raise DataError(f"{path}: not a Parquet file: {error}") from error
     with table:
         check_columns(table.schema_arrow.names, where=str(path))
-        yield from frames_from_rows(_parquet_rows(table), where=str(path), unit="row")
+        yield from frames_from_rows(_parquet_rows(table, str(path)), where=str(path), unit="row")
 
 
-def _parquet_rows(table: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _parquet_rows(table: Any, where: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     number = 0
-    for record_batch in table.iter_batches():
-        for row in record_batch.to_pylist():
-            number += 1
-            yield number, row
+    try:
+        for record_batch in table.iter_batches():
+            for row in record_batch.to_pylist():
+                number += 1
+                yield number, row
+    except OSError as error:  # pyarrow's name for pages that can't be read
+        raise DataError(f"{where}: damaged after row {number}: {error}") from error
 
 
 def _read_json(path: Path) -> Iterator[Item]:
     try:
         content = json.loads(path.read_bytes())
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{path}: not valid JSON: {error}") from error
     sessions = [content] if isinstance(content, dict) else content
     if not isinstance(sessions, list):
@@ -180,7 +152,7 @@ def _read_session(session: Any, *, where: str) -> Iterator[Item]:
 
 SUFFIXES: Mapping[str, Callable[[Path], Iterator[Item]]] = {
     ".jsonl": _read_jsonl,
-    ".csv": _read_csv,
+    ".csv": read_csv,
     ".parquet": _read_parquet,
     ".json": _read_json,
 }

@@ -95,7 +95,8 @@ class _VisionMetric(ABC, Generic[Result]):
 
         The numbers are those of all frames so far; `interactions` lists the frames that came since
         the session's last result, and the mean has a bootstrap interval only while those are all
-        there are. Nothing else is kept, so the source may be endless. See the class for the arguments.
+        there are. Nothing else is kept, so the source may be endless. The arguments are the
+        constructor's, and are checked at once.
         """
         metric = cls(retriever, **kwargs)
         return metric._partial_results()

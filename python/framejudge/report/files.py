@@ -21,11 +21,15 @@ def run_as_json(run: ScoreRun) -> str:
     return json.dumps(run.model_dump(mode="json"), indent=2, sort_keys=True) + "\n"
 
 
-def check_outputs(paths: Iterable[Path]) -> None:
+def check_outputs(paths: Iterable[Path], *, data: Path | None = None) -> None:
     """Refuse output files that could not be written, before any work is done.
 
+    Args:
+        paths: where to write.
+        data: the input, which no output may overwrite.
+
     Raises:
-        ConfigurationError: an unknown suffix, or a folder that isn't there.
+        ConfigurationError: an unknown suffix, a folder that isn't there, or the input itself.
         MissingExtraError: Parquet without pyarrow.
     """
     for path in paths:
@@ -36,6 +40,8 @@ def check_outputs(paths: Iterable[Path]) -> None:
             )
         if not path.parent.is_dir():
             raise ConfigurationError(f"{path}: the folder {path.parent} does not exist")
+        if data is not None and path.exists() and path.samefile(data):
+            raise ConfigurationError(f"{path}: is the input; choose another output")
         if path.is_dir():
             raise ConfigurationError(f"{path}: is a folder; expected a file")
         if path.suffix.lower() == ".parquet":
@@ -89,7 +95,10 @@ def _as_parquet(run: ScoreRun) -> bytes:
         kinds = {type(value) for value in values if value is not None}
         if len(kinds) > 1 and kinds != {int, float}:
             values = [v if v is None or isinstance(v, str) else json.dumps(v) for v in values]
-        arrays.append(pa.array(values))
+        try:
+            arrays.append(pa.array(values))
+        except (pa.ArrowException, OverflowError):  # a whole number beyond 64 bits, say
+            arrays.append(pa.array([None if v is None else str(v) for v in values]))
     sink = io.BytesIO()
     pq.write_table(pa.table(arrays, names=names), sink)
     return sink.getvalue()

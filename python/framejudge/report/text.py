@@ -11,13 +11,15 @@ from rich.table import Table
 from rich.text import Text
 
 from framejudge.metrics.bands import RATE_BANDS, SIMILARITY_BANDS, rate_band
-from framejudge.schemas import ScoreRun, VisionHallucinationMetric
+from framejudge.schemas import ScoreRun, VisionHallucinationMetric, VisionSimilarityMetric
 from framejudge.schemas.numbers import format_percent, format_score
+from framejudge.schemas.text import printable
 
 __all__ = ["FRAMES_SHOWN", "print_run"]
 
 FRAMES_SHOWN = ("all", "flagged", "none")
 _AT_MOST = 20
+_WIDE = 100
 _RATE_EDGES = [band.low for band in RATE_BANDS]
 _SIMILARITY_EDGES = [band.low for band in SIMILARITY_BANDS]
 _BAND_STYLES = {"reliable": "green", "review needed": "yellow", "unreliable": "red"}
@@ -49,9 +51,10 @@ def print_run(
     for frame in run.frames:
         if frame.session_id is None or frame.assistant_id is None:
             console.print(
-                Text(f"{frame.status.value}: {frame.reason}", style="red"), soft_wrap=True
+                Text(printable(f"{frame.status.value}: {frame.reason}"), style="red"),
+                soft_wrap=True,
             )
-    console.print(_table(run))
+    console.print(_table(run, wide=console.width >= _WIDE))
     if verdict:
         console.print(_verdict(run), soft_wrap=True)
 
@@ -67,35 +70,51 @@ def _noteworthy(result: VisionHallucinationMetric) -> Iterator[str]:
     yield ""
 
 
-def _table(run: ScoreRun) -> Table:
+def _table(run: ScoreRun, *, wide: bool) -> Table:
+    """Make the table of sessions; a narrow one leaves out range and interval."""
+    incomplete = any(result.n_unscored for result in run.hallucination)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in ("session", "assistant"):
-        table.add_column(name, overflow="fold")
-    for name in ("similarity", "min", "max", "flagged", "rate", "interval", "scored"):
+        table.add_column(name, overflow="fold", min_width=10)
+    numbers = (
+        ["mean", "(range)", "flagged", "rate", "interval"] if wide else ["mean", "flagged", "rate"]
+    )
+    for name in (*numbers, *(["scored"] if incomplete else [])):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("reading", no_wrap=True)
     for similarity, hallucination in zip(run.similarity, run.hallucination, strict=True):
-        rate = hallucination.hallucination_rate
-        interval = hallucination.hallucination_rate_interval
-        band = "" if rate is None else rate_band(rate).name
-        table.add_row(
-            Text(similarity.session_id),
-            Text(similarity.assistant_id),
-            *(
-                "-" if value is None else format_score(value, below=_SIMILARITY_EDGES)
-                for value in (
-                    similarity.mean_similarity,
-                    similarity.min_similarity,
-                    similarity.max_similarity,
-                )
-            ),
-            str(hallucination.n_hallucinations) if rate is not None else "-",
-            "-" if rate is None else format_percent(rate, edges=_RATE_EDGES),
-            "-" if interval is None else " to ".join(format_percent(x) for x in interval),
-            f"{hallucination.n_frames}/{hallucination.n_total}",
-            Text(band, style=_BAND_STYLES.get(band, "")),
-        )
+        table.add_row(*_cells(similarity, hallucination, wide=wide, incomplete=incomplete))
     return table
+
+
+def _cells(
+    similarity: VisionSimilarityMetric,
+    hallucination: VisionHallucinationMetric,
+    *,
+    wide: bool,
+    incomplete: bool,
+) -> Iterator[Text]:
+    yield Text(printable(similarity.session_id))
+    yield Text(printable(similarity.assistant_id))
+    rate, interval = hallucination.hallucination_rate, hallucination.hallucination_rate_interval
+    scored = similarity.mean_similarity is not None and rate is not None
+    numbers = (
+        similarity.mean_similarity or 0.0,
+        similarity.min_similarity or 0.0,
+        similarity.max_similarity or 0.0,
+    )
+    mean, low, high = (format_score(number, below=_SIMILARITY_EDGES) for number in numbers)
+    yield Text(mean if scored else "-")
+    if wide:
+        yield Text(f"({low}-{high})" if scored else "-")
+    yield Text(f"{hallucination.n_hallucinations} of {hallucination.n_frames}")
+    yield Text(format_percent(rate, edges=_RATE_EDGES) if rate is not None else "-")
+    if wide:
+        yield Text(" to ".join(format_percent(bound) for bound in interval) if interval else "-")
+    if incomplete:
+        yield Text(f"{hallucination.n_frames}/{hallucination.n_total}")
+    band = rate_band(rate).name if rate is not None else "not scored"
+    yield Text(band, style=_BAND_STYLES.get(band, ""))
 
 
 def _verdict(run: ScoreRun) -> Text:
@@ -114,7 +133,7 @@ def _verdict(run: ScoreRun) -> Text:
         style="not bold default",
     )
     for reason in verdict.reasons[:_AT_MOST]:
-        text.append(f"\n  - {reason}", style="not bold default")
+        text.append(f"\n  - {printable(reason)}", style="not bold default")
     if len(verdict.reasons) > _AT_MOST:
         text.append(f"\n  - … and {len(verdict.reasons) - _AT_MOST} more", style="not bold default")
     return text
