@@ -5,12 +5,9 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import pytest
-
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
-@pytest.mark.skipif(not FOLDER.is_dir(), reason="benchmarks are not in a wheel")
 def test_every_script_with_a_main_is_registered():
     scripts = {
         f"benchmarks.{path.stem}"
