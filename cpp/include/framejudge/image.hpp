@@ -70,6 +70,7 @@ struct DecodeReport {
     ImageInfo info;
     int scale_denominator = 1;         // 1, 2, 4 or 8
     bool damaged = false;              // data were lost
+    std::vector<std::string> damage;   // what was lost and where, if `partial` let it pass
     std::size_t rows_read = 0;         // whole rows that hold decoded pixels, in stored orientation
     std::vector<std::string> warnings; // each says what and where; none of them lost data
     std::string codec;                 // library and version
