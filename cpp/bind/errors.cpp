@@ -31,6 +31,10 @@ struct Row {
 constexpr Row kTable[] = {
     {raise_if<InvalidInput>, "InputError"},
     {raise_if<ConfigurationError>, "ConfigurationError"},
+    {raise_if<ImageUnsupportedError>, "UnsupportedImageError"},
+    {raise_if<ImageDamagedError>, "DamagedImageError"},
+    {raise_if<ImageLimitError>, "ImageLimitError"},
+    {raise_if<ImageError>, "ImageError"}, // the base comes last
 };
 
 void translate(std::exception_ptr current) {

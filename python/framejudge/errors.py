@@ -6,6 +6,10 @@ FramejudgeError
 │   └── DataError                        a file, row or field of the input data that can't be used
 ├── ConfigurationError (ValueError)      an option, environment variable or setup that can't work
 ├── MissingExtraError (ImportError)      an optional dependency is not installed
+├── ImageError (ValueError)              a picture that can't be decoded or encoded
+│   ├── UnsupportedImageError            no picture of a known kind, or a coding that isn't read
+│   ├── DamagedImageError                data are missing or contradict each other
+│   └── ImageLimitError                  larger than the limits allow, or takes longer
 ├── ScoringError (RuntimeError)          an embedder or scorer returned something unusable
 └── ModelError (OSError)                 weights that can't be found, fetched or trusted
     ├── ModelNotFoundError (FileNotFoundError)
@@ -18,8 +22,11 @@ from __future__ import annotations
 
 __all__ = [
     "ConfigurationError",
+    "DamagedImageError",
     "DataError",
     "FramejudgeError",
+    "ImageError",
+    "ImageLimitError",
     "InputError",
     "MissingExtraError",
     "ModelDownloadError",
@@ -27,6 +34,7 @@ __all__ = [
     "ModelIntegrityError",
     "ModelNotFoundError",
     "ScoringError",
+    "UnsupportedImageError",
 ]
 
 
@@ -53,6 +61,22 @@ class MissingExtraError(FramejudgeError, ImportError):
         """Say that `what` needs the extra named `extra`."""
         super().__init__(f"{what} needs an extra: python3 -m pip install 'framejudge[{extra}]'")
         self.extra = extra
+
+
+class ImageError(FramejudgeError, ValueError):
+    """A picture can't be decoded or encoded; the message says what is wrong and where."""
+
+
+class UnsupportedImageError(ImageError):
+    """The bytes are no picture of a known kind, or use a coding that is not read."""
+
+
+class DamagedImageError(ImageError):
+    """Data of the picture are missing or contradict each other."""
+
+
+class ImageLimitError(ImageError):
+    """The picture is larger, or takes longer, than the limits allow."""
 
 
 class ScoringError(FramejudgeError, RuntimeError):

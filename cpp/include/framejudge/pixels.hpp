@@ -50,4 +50,17 @@ private:
     std::size_t channels_ = 0;
 };
 
+// Idle buffers are kept for the next picture, up to so many bytes; see NOTE [pixel pool].
+constexpr std::size_t kDefaultPixelPoolBytes = std::size_t{128} << 20;
+
+struct PixelPoolState {
+    std::size_t limit_bytes;
+    std::size_t idle_bytes;
+    std::size_t idle_buffers;
+};
+
+PixelPoolState pixel_pool_state();
+void set_pixel_pool_limit(std::size_t bytes);
+void clear_pixel_pool();
+
 } // namespace framejudge
