@@ -1,0 +1,62 @@
+// What an instruction tier provides to the frame path: one table of function pointers.
+#pragma once
+
+#include "resize_weights.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace framejudge {
+
+// Bytes that may be read behind the end of a row given to `horizontal`.
+constexpr std::size_t kRowPadding = 64;
+constexpr std::size_t kRowsAtOnce = 4;
+
+struct RowGroup {
+    const std::uint8_t* in[kRowsAtOnce];
+    std::uint8_t* out[kRowsAtOnce];
+};
+
+// How samples become numbers: value[c][s] of sample s in channel c, as float32 or float16 bits.
+struct Normalization {
+    float scale[3];
+    float offset[3];
+    const void* table; // of the results: 3 * 256 float or std::uint16_t
+};
+
+// `count` pixels of three samples to three rows that are `plane` elements apart.
+using PlanarFn = void (*)(const std::uint8_t* from, std::size_t count, const Normalization& norm,
+                          void* to, std::size_t plane);
+// The same pixels, interleaved.
+using InterleavedFn = void (*)(const std::uint8_t* from, std::size_t count,
+                               const Normalization& norm, void* to);
+
+struct FrameKernels {
+    // One row out of `used` rows that are `stride` bytes apart, `count` bytes each.
+    void (*vertical)(const std::uint8_t* rows, std::size_t stride, const Weights& weights,
+                     std::size_t index, std::size_t count, std::uint8_t* out);
+    // Four rows at once, of 1, 3 or 4 channels.
+    void (*horizontal1)(const RowGroup& rows, const Weights& weights);
+    void (*horizontal3)(const RowGroup& rows, const Weights& weights);
+    void (*horizontal4)(const RowGroup& rows, const Weights& weights);
+    // Y of ITU-R BT.601 of `count` pixels of three samples.
+    void (*luma)(const std::uint8_t* from, std::size_t count, std::uint8_t* to);
+    PlanarFn planar_float;
+    PlanarFn planar_half;
+    InterleavedFn interleaved_float;
+    InterleavedFn interleaved_half;
+    // Bits that differ between two hashes of `words` 64-bit words.
+    void (*distances)(const std::uint64_t* one, const std::uint64_t* many, std::size_t count,
+                      std::size_t words, std::uint32_t* out);
+};
+
+// One per tier that may be compiled in.
+const FrameKernels& baseline_frame_kernels();
+const FrameKernels& avx2_frame_kernels();
+const FrameKernels& avx512_frame_kernels();
+const FrameKernels& neon_frame_kernels();
+
+// The table of the tier in use; see isa.hpp.
+const FrameKernels& active_frame_kernels();
+
+} // namespace framejudge
