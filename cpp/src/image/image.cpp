@@ -12,6 +12,10 @@ namespace {
 
 constexpr Codec kCodecs[] = {
     {ImageFormat::kJpeg, sniff_jpeg, probe_jpeg, decode_jpeg},
+    {ImageFormat::kPng, sniff_png, probe_png, decode_png},
+    {ImageFormat::kWebp, sniff_webp, probe_webp, decode_webp},
+    {ImageFormat::kPnm, sniff_pnm, probe_pnm, decode_pnm},
+    {ImageFormat::kBmp, sniff_bmp, probe_bmp, decode_bmp},
 };
 
 const Codec* codec_of(ByteView bytes) {
