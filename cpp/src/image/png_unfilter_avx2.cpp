@@ -44,7 +44,7 @@ struct Lanes {
     }
 };
 
-constexpr UnfilterTable kTable = unfilter_detail::make_table<Lanes>();
+constexpr UnfilterTable kTable = make_table<Lanes>();
 
 } // namespace
 

@@ -54,7 +54,7 @@ private:
     }
 };
 
-constexpr UnfilterTable kTable = unfilter_detail::make_table<Lanes>();
+constexpr UnfilterTable kTable = make_table<Lanes>();
 
 #else
 
@@ -66,9 +66,9 @@ void up_bytes(std::uint8_t* row, const std::uint8_t* source, const std::uint8_t*
 }
 
 template <std::size_t kPixel> constexpr void set_bytes(UnfilterTable& table) {
-    table.sub[kPixel] = unfilter_detail::sub_bytes<kPixel>;
-    table.average[kPixel] = unfilter_detail::average_bytes<kPixel>;
-    table.paeth[kPixel] = unfilter_detail::paeth_bytes<kPixel>;
+    table.sub[kPixel] = sub_bytes<kPixel>;
+    table.average[kPixel] = average_bytes<kPixel>;
+    table.paeth[kPixel] = paeth_bytes<kPixel>;
 }
 
 constexpr UnfilterTable make_plain_table() {

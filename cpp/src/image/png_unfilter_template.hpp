@@ -12,7 +12,8 @@
 #include <cstring>
 
 namespace framejudge {
-namespace unfilter_detail {
+// Without a name, so that a tier's code can't be linked in place of another's.
+namespace {
 
 // A pixel's bytes in the low end of 64 bits; above them is whatever follows in memory.
 template <std::size_t kPixel> std::uint64_t load_pixel(const std::uint8_t* from) {
@@ -145,5 +146,5 @@ template <typename Lanes> constexpr UnfilterTable make_table() {
     return table;
 }
 
-} // namespace unfilter_detail
+} // namespace
 } // namespace framejudge
