@@ -6,5 +6,6 @@ PYBIND11_MODULE(_core, module) {
     framejudge::bind::register_errors(module);
     framejudge::bind::register_runtime(module);
     framejudge::bind::register_cosine(module);
+    framejudge::bind::register_png(module);
     framejudge::bind::register_resize(module);
 }

@@ -12,6 +12,7 @@ namespace py = pybind11;
 void register_errors(py::module_& module);
 void register_runtime(py::module_& module);
 void register_cosine(py::module_& module);
+void register_png(py::module_& module);
 void register_resize(py::module_& module);
 
 } // namespace framejudge::bind
