@@ -1,0 +1,56 @@
+// Video frames to pixels without any instruction beyond the ABI's.
+#include "yuv_kernel_template.hpp"
+
+#include <algorithm>
+
+namespace framejudge {
+namespace {
+
+// (a * b + 2^14) >> 15; see NOTE [yuv arithmetic].
+int scaled(int a, int b) { return (a * b + (1 << 14)) >> 15; }
+
+std::uint8_t clipped(int value) {
+    return static_cast<std::uint8_t>(std::clamp((value + 32) >> 6, 0, 255));
+}
+
+int luma_of(std::uint8_t sample, int /*shift*/) { return sample << 6; }
+int luma_of(std::uint16_t sample, int shift) { return ((sample << shift) & 0xFFFF) >> 2; }
+int chroma_of(std::uint8_t sample, int /*shift*/) { return (sample - 128) * 256; }
+int chroma_of(std::uint16_t sample, int shift) { return ((sample << shift) & 0xFFFF) - 32768; }
+
+template <typename Sample> int white_of(Sample sample, int shift, const YuvCoefficients& by) {
+    const int luma = luma_of(sample, shift) - by.luma_offset;
+    return luma + scaled(luma, by.luma_gain);
+}
+
+struct Block {
+    static constexpr std::size_t kPixels = 16;
+
+    template <bool kHalved, typename Sample>
+    static void rgb(const Sample* y, const Sample* u, const Sample* v, int shift,
+                    const YuvCoefficients& by, std::uint8_t* to) {
+        constexpr std::size_t kPerChroma = kHalved ? 2 : 1;
+        for (std::size_t i = 0; i < kPixels; ++i) {
+            const int luma = white_of(y[i], shift, by);
+            const int blue = chroma_of(u[i / kPerChroma], shift);
+            const int red = chroma_of(v[i / kPerChroma], shift);
+            to[i * 3] = clipped(luma + scaled(red, by.v_to_red));
+            to[i * 3 + 1] =
+                clipped(luma + scaled(blue, by.u_to_green) + scaled(red, by.v_to_green));
+            to[i * 3 + 2] = clipped(luma + scaled(blue, by.u_to_blue));
+        }
+    }
+
+    template <typename Sample>
+    static void gray(const Sample* y, int shift, const YuvCoefficients& by, std::uint8_t* to) {
+        for (std::size_t i = 0; i < kPixels; ++i) {
+            to[i] = clipped(white_of(y[i], shift, by));
+        }
+    }
+};
+
+} // namespace
+
+const YuvKernels& baseline_yuv_kernels() { return yuv_kernels_of<Block>(); }
+
+} // namespace framejudge
