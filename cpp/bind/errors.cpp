@@ -4,6 +4,7 @@
 #include "framejudge/errors.hpp"
 
 #include <exception>
+#include <new>
 
 namespace framejudge::bind {
 namespace {
@@ -50,6 +51,18 @@ void translate(std::exception_ptr current) {
 }
 
 } // namespace
+
+py::object exception_of(const std::exception_ptr& failure) {
+    try {
+        translate(failure);
+    } catch (const std::bad_alloc&) {
+        PyErr_NoMemory();
+    } catch (const std::exception& error) {
+        py::set_error(PyExc_RuntimeError, error.what());
+    }
+    const py::error_already_set error; // takes what was set
+    return error.value();
+}
 
 void register_errors(py::module_& /*module*/) { py::register_exception_translator(&translate); }
 

@@ -42,6 +42,7 @@ struct ImageInfo {
     bool animated = false;
     bool has_alpha = false;
     bool progressive = false; // several scans or an interlace
+    bool damaged = false;     // seen without decoding, as a missing end; a decode may find more
 };
 
 enum class PixelMode : std::uint8_t { kGray = 1, kRgb = 3, kRgba = 4 };

@@ -275,7 +275,9 @@ bool sniff_jpeg(ByteView bytes) {
 ImageInfo probe_jpeg(ByteView bytes, const DecodeLimits& limits) {
     const JpegHeader header = read_jpeg_header(bytes);
     check_limits(header.width, header.height, limits);
-    return info_of(header);
+    ImageInfo info = info_of(header);
+    info.damaged = !has_jpeg_end(bytes);
+    return info;
 }
 
 Pixels decode_jpeg(ByteView bytes, const DecodeOptions& options, DecodeReport& report) {

@@ -208,6 +208,17 @@ int count_jpeg_scans(ByteView bytes, int most) {
     return count;
 }
 
+bool has_jpeg_end(ByteView bytes) {
+    JpegWalker walker(bytes);
+    JpegSegment segment{};
+    while (walker.next(segment)) {
+        if (segment.marker == kEoi) {
+            return true;
+        }
+    }
+    return false;
+}
+
 std::size_t last_marker_before(ByteView bytes, std::size_t offset) {
     std::size_t last = 0;
     JpegWalker walker(bytes);

@@ -81,6 +81,9 @@ JpegHeader read_jpeg_header(ByteView bytes);
 // How many scans there are up to the end of the picture; stops counting above `most`.
 int count_jpeg_scans(ByteView bytes, int most);
 
+// Whether the picture ends with its end marker.
+bool has_jpeg_end(ByteView bytes);
+
 // Where the last marker at or before `offset` begins; 0 if there is none.
 std::size_t last_marker_before(ByteView bytes, std::size_t offset);
 
