@@ -17,11 +17,12 @@ struct RowGroup {
     std::uint8_t* out[kRowsAtOnce];
 };
 
-// How samples become numbers: value[c][s] of sample s in channel c, as float32 or float16 bits.
+// How samples become numbers; see NOTE [normalise].
 struct Normalization {
     float scale[3];
     float offset[3];
-    const void* table; // of the results: 3 * 256 float or std::uint16_t
+    bool streams;      // whether the numbers go past the cache: many are written, few read soon
+    const void* table; // of all results: float or std::uint16_t [3][256]
 };
 
 // `count` pixels of three samples to three rows that are `plane` elements apart.
@@ -41,6 +42,9 @@ struct FrameKernels {
     void (*horizontal4)(const RowGroup& rows, const Weights& weights);
     // Y of ITU-R BT.601 of `count` pixels of three samples.
     void (*luma)(const std::uint8_t* from, std::size_t count, std::uint8_t* to);
+    // Pixels of one sample, normalised as the first channel.
+    InterleavedFn single_float;
+    InterleavedFn single_half;
     PlanarFn planar_float;
     PlanarFn planar_half;
     InterleavedFn interleaved_float;

@@ -35,6 +35,17 @@ struct Numbers {
     static void store_8(std::uint16_t* to, __m256 v) {
         _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_cvtps_ph(v, 0));
     }
+    static void stream_8(float* to, __m256 v) { _mm256_stream_ps(to, v); }
+    static void stream_8(std::uint16_t* to, __m256 v) {
+        _mm_stream_si128(reinterpret_cast<__m128i*>(to), _mm256_cvtps_ph(v, 0));
+    }
+    template <typename Number>
+    static void stream_16(Number* to, __m128i bytes, float scale, float offset) {
+        const __m256 a = _mm256_set1_ps(scale);
+        const __m256 b = _mm256_set1_ps(offset);
+        stream_8(to, fma(bytes, a, b));
+        stream_8(to + 8, fma(_mm_srli_si128(bytes, 8), a, b));
+    }
     template <typename Number>
     static void store_16(Number* to, __m128i bytes, float scale, float offset) {
         const __m256 a = _mm256_set1_ps(scale);
@@ -58,6 +69,8 @@ const FrameKernels& avx2_frame_kernels() {
                                             horizontal<3>,
                                             horizontal<4>,
                                             luma,
+                                            single<Numbers, float>,
+                                            single<Numbers, std::uint16_t>,
                                             planar<Numbers, float>,
                                             planar<Numbers, std::uint16_t>,
                                             interleaved<Numbers, float>,

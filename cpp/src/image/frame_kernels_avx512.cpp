@@ -31,6 +31,14 @@ struct Numbers {
     static void store(std::uint16_t* to, __m512 v) {
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtps_ph(v, 0));
     }
+    static void stream(float* to, __m512 v) { _mm512_stream_ps(to, v); }
+    static void stream(std::uint16_t* to, __m512 v) {
+        _mm256_stream_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtps_ph(v, 0));
+    }
+    template <typename Number>
+    static void stream_16(Number* to, __m128i bytes, float scale, float offset) {
+        stream(to, fma(bytes, _mm512_set1_ps(scale), _mm512_set1_ps(offset)));
+    }
     template <typename Number>
     static void store_16(Number* to, __m128i bytes, float scale, float offset) {
         store(to, fma(bytes, _mm512_set1_ps(scale), _mm512_set1_ps(offset)));
@@ -49,6 +57,8 @@ const FrameKernels& avx512_frame_kernels() {
                                             horizontal<3>,
                                             horizontal<4>,
                                             luma,
+                                            single<Numbers, float>,
+                                            single<Numbers, std::uint16_t>,
                                             planar<Numbers, float>,
                                             planar<Numbers, std::uint16_t>,
                                             interleaved<Numbers, float>,

@@ -6,6 +6,11 @@ namespace framejudge {
 namespace {
 
 template <typename Number>
+void single(const std::uint8_t* from, std::size_t count, const Normalization& norm, void* to) {
+    single_by_table<Number>(from, count, norm, static_cast<Number*>(to));
+}
+
+template <typename Number>
 void planar(const std::uint8_t* from, std::size_t count, const Normalization& norm, void* to,
             std::size_t plane) {
     planar_by_table<Number>(from, count, norm, static_cast<Number*>(to), plane);
@@ -24,6 +29,8 @@ const FrameKernels& baseline_frame_kernels() {
                                             portable_horizontal<3>,
                                             portable_horizontal<4>,
                                             luma_by_sample,
+                                            single<float>,
+                                            single<std::uint16_t>,
                                             planar<float>,
                                             planar<std::uint16_t>,
                                             interleaved<float>,

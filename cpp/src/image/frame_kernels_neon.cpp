@@ -97,6 +97,11 @@ void store(std::uint16_t* to, float32x4_t v) {
 }
 
 template <typename Number>
+void single(const std::uint8_t* from, std::size_t count, const Normalization& norm, void* to) {
+    single_by_table<Number>(from, count, norm, static_cast<Number*>(to));
+}
+
+template <typename Number>
 void planar(const std::uint8_t* from, std::size_t count, const Normalization& norm, void* to,
             std::size_t plane) {
     auto* out = static_cast<Number*>(to);
@@ -128,6 +133,8 @@ const FrameKernels& neon_frame_kernels() {
                                             horizontal<3>,
                                             horizontal<4>,
                                             luma_by_sample,
+                                            single<float>,
+                                            single<std::uint16_t>,
                                             planar<float>,
                                             planar<std::uint16_t>,
                                             interleaved<float>,

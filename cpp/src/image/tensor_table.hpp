@@ -13,6 +13,15 @@ constexpr std::int32_t kGreenWeight = 38470;
 constexpr std::int32_t kBlueWeight = 7471;
 
 template <typename Number>
+void single_by_table(const std::uint8_t* from, std::size_t count, const Normalization& norm,
+                     Number* out) {
+    const auto* table = static_cast<const Number*>(norm.table);
+    for (std::size_t i = 0; i < count; ++i) {
+        out[i] = table[from[i]];
+    }
+}
+
+template <typename Number>
 void planar_by_table(const std::uint8_t* from, std::size_t count, const Normalization& norm,
                      Number* out, std::size_t plane) {
     const auto* table = static_cast<const Number*>(norm.table);

@@ -48,9 +48,70 @@ inline __m128i channel_of(const __m128i* samples, std::size_t channel) {
 }
 
 template <typename Lanes, typename Number>
+void single(const std::uint8_t* from, std::size_t count, const Normalization& norm, void* to) {
+    auto* out = static_cast<Number*>(to);
+    std::size_t i = 0;
+    for (; i + kPixelsAtOnce <= count; i += kPixelsAtOnce) {
+        Lanes::store_16(out + i, load_samples(from + i), norm.scale[0], norm.offset[0]);
+    }
+    single_by_table<Number>(from + i, count - i, norm, out + i);
+}
+
+// One channel of `count` pixels, each vector stored past the cache; `out` is aligned for that.
+template <typename Lanes, typename Number>
+void stream_channel(const std::uint8_t* from, std::size_t count, std::size_t channel,
+                    const Normalization& norm, Number* out) {
+    for (std::size_t i = 0; i + kPixelsAtOnce <= count; i += kPixelsAtOnce) {
+        const std::uint8_t* at = from + 3 * i;
+        const __m128i samples[3] = {load_samples(at), load_samples(at + 16), load_samples(at + 32)};
+        Lanes::stream_16(out + i, channel_of(samples, channel), norm.scale[channel],
+                         norm.offset[channel]);
+    }
+}
+
+// The planes may begin at different places in a cache line, so each goes its own way through a
+// stretch of pixels that stays in the first cache.
+template <typename Lanes, typename Number>
+void stream_planar(const std::uint8_t* from, std::size_t count, const Normalization& norm,
+                   Number* out, std::size_t plane) {
+    constexpr std::size_t kStretch = 1024;
+    const auto* table = static_cast<const Number*>(norm.table);
+    std::size_t begins[3];
+    for (std::size_t channel = 0; channel < 3; ++channel) {
+        const auto address = reinterpret_cast<std::uintptr_t>(out + channel * plane);
+        begins[channel] = (64 - address % 64) % 64 / sizeof(Number);
+    }
+    const auto one_by_one = [&](std::size_t channel, std::size_t first, std::size_t last) {
+        for (std::size_t i = first; i < last; ++i) {
+            out[channel * plane + i] = table[256 * channel + from[3 * i + channel]];
+        }
+    };
+    for (std::size_t i = 0; i < count; i += kStretch) {
+        for (std::size_t channel = 0; channel < 3; ++channel) {
+            const std::size_t first = begins[channel] + i;
+            const std::size_t last = first + kStretch < count ? first + kStretch : count;
+            if (first < last) {
+                stream_channel<Lanes>(from + 3 * first, last - first, channel, norm,
+                                      out + channel * plane + first);
+            }
+        }
+    }
+    for (std::size_t channel = 0; channel < 3; ++channel) {
+        const std::size_t begin = begins[channel];
+        one_by_one(channel, 0, begin);
+        one_by_one(channel, begin + (count - begin) / kPixelsAtOnce * kPixelsAtOnce, count);
+    }
+    _mm_sfence();
+}
+
+template <typename Lanes, typename Number>
 void planar(const std::uint8_t* from, std::size_t count, const Normalization& norm, void* to,
             std::size_t plane) {
     auto* out = static_cast<Number*>(to);
+    if (norm.streams && count >= 64) { // enough for the first line's end
+        stream_planar<Lanes>(from, count, norm, out, plane);
+        return;
+    }
     std::size_t i = 0;
     for (; i + kPixelsAtOnce <= count; i += kPixelsAtOnce) {
         const std::uint8_t* at = from + 3 * i;
