@@ -8,8 +8,6 @@
 #include "framejudge/thread_pool.hpp"
 #include "pixel_arrays.hpp"
 
-#include <algorithm>
-#include <atomic>
 #include <exception>
 #include <optional>
 #include <string>
@@ -114,17 +112,6 @@ py::tuple texts_of(const std::vector<std::string>& texts) {
     return result;
 }
 
-py::dict report_of(const DecodeReport& report) {
-    py::dict result = info_of(report.info);
-    result["scale_denominator"] = report.scale_denominator;
-    result["damaged"] = report.damaged;
-    result["damage"] = texts_of(report.damage);
-    result["rows_read"] = report.rows_read;
-    result["warnings"] = texts_of(report.warnings);
-    result["codec"] = report.codec;
-    return result;
-}
-
 py::dict probe(py::handle data, const DecodeLimits& limits) {
     const OwnedBytes bytes = bytes_of(data, "data");
     ImageInfo info;
@@ -156,31 +143,22 @@ struct Item {
     std::exception_ptr failure;
 };
 
-// Decodes on the pool. After a failure that will be raised, what comes later in the list isn't
-// begun; what comes before is, so that the first failure of the list is the one that is known.
-void decode_items(const std::vector<ByteView>& views, const Plan& plan, bool stop_at_failure,
-                  std::size_t threads, std::vector<Item>& items) {
-    std::atomic<std::size_t> first_failure{views.size()};
+void decode_items(const std::vector<ByteView>& views, const Plan& plan, std::size_t threads,
+                  std::vector<Item>& items) {
     parallel_for(
         views.size(),
         [&](std::size_t i, std::size_t /*worker*/) {
-            if (stop_at_failure && i > first_failure) {
-                return;
-            }
             try {
                 items[i].pixels =
                     decode_scaled(views[i], plan.options, plan.target, items[i].report);
             } catch (...) {
-                items[i].failure = std::current_exception();
-                std::size_t seen = first_failure;
-                while (i < seen && !first_failure.compare_exchange_weak(seen, i)) {
-                }
+                items[i].failure = std::current_exception(); // the others go on
             }
         },
         threads);
 }
 
-py::list decode_many(const py::list& list, const Plan& plan, bool with_report, bool stop_at_failure,
+py::list decode_many(const py::list& list, const Plan& plan, bool with_report,
                      const std::optional<py::ssize_t>& threads) {
     const std::size_t limit = threads ? positive(*threads, "threads") : kNoLimit;
     std::vector<OwnedBytes> owned;
@@ -192,7 +170,7 @@ py::list decode_many(const py::list& list, const Plan& plan, bool with_report, b
     std::vector<Item> items(views.size());
     {
         const py::gil_scoped_release unlocked; // only views are touched in here
-        decode_items(views, plan, stop_at_failure, limit, items);
+        decode_items(views, plan, limit, items);
     }
     py::list result;
     for (Item& item : items) {
@@ -202,6 +180,17 @@ py::list decode_many(const py::list& list, const Plan& plan, bool with_report, b
         result.append(py::make_tuple(value, report));
     }
     return result;
+}
+
+// Pixels that another decoder made, upright, as the plan wants them.
+py::array fit_array(py::handle array, const Plan& plan) {
+    const OwnedPixels source = pixels_of(array, "array");
+    Pixels pixels;
+    {
+        const py::gil_scoped_release unlocked; // only views are touched in here
+        pixels = fit_pixels(source.view, plan.options, plan.target);
+    }
+    return array_of(std::move(pixels), false);
 }
 
 py::bytes jpeg_of(py::handle array, int quality) {
@@ -237,7 +226,39 @@ py::dict pool_state() {
     return result;
 }
 
+constexpr const char* kEncodeJpegDoc = R"(A picture as baseline JPEG.
+
+Chroma is halved in both directions (4:2:0); there is no metadata. The GIL is released.
+
+Args:
+    array: (H, W), (H, W, 1) or (H, W, 3) uint8; JPEG has no alpha.
+    quality: the Independent JPEG Group's scale, 1 to 100; default 90.
+
+Returns:
+    The file's bytes.
+
+Raises:
+    InputError: For another shape or dtype, no pixels, more than 65,500 a side, or another quality.
+
+>>> import numpy as np
+>>> from framejudge import frames
+>>> file = frames.encode_jpeg(np.zeros((2, 3, 3), dtype=np.uint8), quality=80)
+>>> file[:3]
+b'\xff\xd8\xff'
+)";
+
 } // namespace
+
+py::dict report_of(const DecodeReport& report) {
+    py::dict result = info_of(report.info);
+    result["scale_denominator"] = report.scale_denominator;
+    result["damaged"] = report.damaged;
+    result["damage"] = texts_of(report.damage);
+    result["rows_read"] = report.rows_read;
+    result["warnings"] = texts_of(report.warnings);
+    result["codec"] = report.codec;
+    return result;
+}
 
 void register_frames(py::module_& module) {
     py::class_<DecodeLimits>(module, "_Limits")
@@ -250,8 +271,11 @@ void register_frames(py::module_& module) {
     module.def("_probe", &probe, py::arg("data"), py::arg("limits"));
     module.def("_decode", &decode, py::arg("data"), py::arg("plan"), py::arg("with_report"));
     module.def("_decode_many", &decode_many, py::arg("items"), py::arg("plan"),
-               py::arg("with_report"), py::arg("stop_at_failure"), py::arg("threads"));
-    module.def("_encode_jpeg", &jpeg_of, py::arg("array"), py::arg("quality"));
+               py::arg("with_report"), py::arg("threads"));
+    module.def("_fit", &fit_array, py::arg("array"), py::arg("plan"));
+    module.def("encode_jpeg", &jpeg_of, py::arg("array"), py::kw_only(), py::arg("quality") = 90,
+               kEncodeJpegDoc);
+    module.attr("encode_jpeg").attr("__module__") = "framejudge.frames";
     module.def("_split_jpeg_stream", &split, py::arg("data"));
     module.def("_pixel_pool", &pool_state, "The idle memory that is kept for the next picture.");
     module.def("_clear_pixel_pool", &clear_pixel_pool);

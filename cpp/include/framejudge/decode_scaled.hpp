@@ -20,4 +20,7 @@ struct TargetSize {
 Pixels decode_scaled(ByteView bytes, const DecodeOptions& options, const TargetSize& target,
                      DecodeReport& report);
 
+// The same for pixels that are decoded and upright already: mode, background and size.
+Pixels fit_pixels(const PixelView& view, const DecodeOptions& options, const TargetSize& target);
+
 } // namespace framejudge

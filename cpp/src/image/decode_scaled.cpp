@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 namespace framejudge {
@@ -62,6 +63,19 @@ Pixels decode_scaled(ByteView bytes, const DecodeOptions& options, const TargetS
     }
     return options.orient ? apply_orientation(std::move(pixels), info.orientation)
                           : std::move(pixels);
+}
+
+Pixels fit_pixels(const PixelView& view, const DecodeOptions& options, const TargetSize& target) {
+    Pixels pixels = Pixels::uninitialized(view.width, view.height, view.channels);
+    for (std::size_t y = 0; y < view.height; ++y) {
+        std::memcpy(pixels.row(y), view.data + y * view.stride, pixels.stride());
+    }
+    pixels = to_mode(std::move(pixels), options.mode, options.background);
+    const Sides wanted = wanted_of({view.width, view.height}, target);
+    if (pixels.width() != wanted.width || pixels.height() != wanted.height) {
+        pixels = resize(pixels.view(), wanted.width, wanted.height, target.filter);
+    }
+    return pixels;
 }
 
 } // namespace framejudge
