@@ -30,4 +30,7 @@ struct OwnedBytes {
 
 OwnedBytes bytes_of(py::handle object, const char* name);
 
+// The fields of frames.DecodeInfo.
+py::dict report_of(const DecodeReport& report);
+
 } // namespace framejudge::bind

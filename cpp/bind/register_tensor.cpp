@@ -1,11 +1,14 @@
-// to_tensor.
+// to_tensor and decode_to_tensor.
 #include "pybind.hpp"
 
 #include "framejudge/errors.hpp"
 #include "framejudge/tensor.hpp"
+#include "framejudge/thread_pool.hpp"
 #include "pixel_arrays.hpp"
 #include "tensor_arrays.hpp"
 
+#include <array>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,6 +62,75 @@ py::array to_tensor_array(py::handle arrays, const py::object& mean, const py::o
     return result;
 }
 
+// An item's view: of a picture's array, or of encoded bytes.
+TensorSource source_of(py::handle item, std::vector<OwnedPixels>& pictures,
+                       std::vector<OwnedBytes>& encoded) {
+    if (py::isinstance<py::array>(item) && py::reinterpret_borrow<py::array>(item).ndim() != 1) {
+        pictures.push_back(pixels_of(item, "each picture of items"));
+        return {{nullptr, 0}, pictures.back().view};
+    }
+    encoded.push_back(bytes_of(item, "each of items"));
+    const ByteView bytes = encoded.back().view;
+    static constexpr std::uint8_t kNothing = 0;
+    return {bytes.size == 0 ? ByteView{&kNothing, 0} : bytes, {}};
+}
+
+TensorOptions options_of(const std::pair<py::ssize_t, py::ssize_t>& size, std::string_view fit,
+                         std::string_view filter, const std::array<std::uint8_t, 3>& pad_color,
+                         const py::object& mean, const py::object& std, std::string_view dtype,
+                         bool orient, bool partial, const std::array<std::uint8_t, 3>& background,
+                         const DecodeLimits& limits) {
+    constexpr py::ssize_t kMaxSide = 1 << 16;
+    if (size.first < 1 || size.second < 1 || size.first > kMaxSide || size.second > kMaxSide) {
+        throw InvalidInput("size must be (height, width), each from 1 to " +
+                           std::to_string(kMaxSide) + ", got (" + std::to_string(size.first) +
+                           ", " + std::to_string(size.second) + ")");
+    }
+    TensorOptions options{};
+    options.height = static_cast<std::size_t>(size.first);
+    options.width = static_cast<std::size_t>(size.second);
+    options.fit = parse_fit(fit);
+    options.filter = parse_filter(filter);
+    options.pad_color = pad_color;
+    options.mean_std = mean_std_of(mean, std, 3);
+    options.type = parse_number_type(dtype);
+    options.decode.orient = orient;
+    options.decode.partial = partial;
+    options.decode.background = background;
+    options.decode.limits = limits;
+    return options;
+}
+
+py::tuple decode_to_tensor_array(const py::list& items, const TensorOptions& options,
+                                 const std::optional<py::ssize_t>& threads, const py::object& out) {
+    if (threads && *threads < 1) {
+        throw InvalidInput("threads must be at least 1, got " + std::to_string(*threads));
+    }
+    std::vector<OwnedPixels> pictures;
+    std::vector<OwnedBytes> encoded;
+    std::vector<TensorSource> sources;
+    for (const py::handle item : items) {
+        sources.push_back(source_of(item, pictures, encoded));
+    }
+    const std::vector<py::ssize_t> shape = {static_cast<py::ssize_t>(sources.size()), 3,
+                                            static_cast<py::ssize_t>(options.height),
+                                            static_cast<py::ssize_t>(options.width)};
+    py::array array = tensor_of(shape, options.type, out);
+    void* to = array.mutable_data();
+    const std::size_t workers = threads ? static_cast<std::size_t>(*threads) : kNoLimit;
+    std::vector<TensorResult> results;
+    {
+        const py::gil_scoped_release unlocked; // only views are touched in here
+        results = decode_to_tensor(sources, options, workers, to);
+    }
+    py::list reports;
+    for (const TensorResult& result : results) {
+        const py::object error = result.error ? exception_of(result.error) : py::none();
+        reports.append(py::make_tuple(report_of(result.report), error));
+    }
+    return py::make_tuple(std::move(array), std::move(reports));
+}
+
 constexpr const char* kToTensorDoc =
     R"(Pictures as normalised numbers: ``(pixel / 255 - mean) / std``.
 
@@ -91,6 +163,13 @@ Raises:
 } // namespace
 
 void register_tensor(py::module_& module) {
+    py::class_<TensorOptions>(module, "_TensorOptions")
+        .def(py::init(&options_of), py::kw_only(), py::arg("size"), py::arg("fit"),
+             py::arg("filter"), py::arg("pad_color"), py::arg("mean"), py::arg("std"),
+             py::arg("dtype"), py::arg("orient"), py::arg("partial"), py::arg("background"),
+             py::arg("limits"));
+    module.def("_decode_to_tensor", &decode_to_tensor_array, py::arg("items"), py::arg("options"),
+               py::arg("threads"), py::arg("out"));
     module.def("to_tensor", &to_tensor_array, py::arg("arrays"), py::kw_only(), py::arg("mean"),
                py::arg("std"), py::arg("dtype") = "float32", py::arg("layout") = "NCHW",
                py::arg("out") = py::none(), kToTensorDoc);
