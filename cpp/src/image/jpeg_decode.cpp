@@ -192,7 +192,10 @@ bool unusual_sampling(const JpegHeader& header) {
     const bool usual_chroma =
         header.components[1].horizontal == 1 && header.components[1].vertical == 1 &&
         header.components[2].horizontal == 1 && header.components[2].vertical == 1;
-    return !usual_chroma || !is_usual(luma.horizontal) || !is_usual(luma.vertical) ||
+    const bool usual_key =
+        header.component_count < 4 || (header.components[3].horizontal == luma.horizontal &&
+                                       header.components[3].vertical == luma.vertical);
+    return !usual_chroma || !usual_key || !is_usual(luma.horizontal) || !is_usual(luma.vertical) ||
            luma.horizontal * luma.vertical > 4;
 }
 
@@ -265,6 +268,31 @@ Attempt attempt(ByteView bytes, const JpegHeader& header, const DecodeOptions& o
     return result;
 }
 
+// What can be had of a damaged picture; if its header is all there is, a picture without rows.
+Attempt salvage(ByteView bytes, const JpegHeader& header, const DecodeOptions& options,
+                DecodeReport& report) {
+    try {
+        Attempt result = attempt(bytes, header, options, report);
+        if (!result.started) {
+            // libjpeg gave up between the scans of a picture that has several. What comes before
+            // the marker it choked on is the picture as far as it is known.
+            const std::size_t end = last_marker_before(bytes, result.ended_at);
+            result = attempt({bytes.data, std::max<std::size_t>(end, 2)}, header, options, report);
+        }
+        if (result.started) {
+            return result;
+        }
+    } catch (const ImageDamagedError& error) {
+        report.damage.emplace_back(error.what());
+    }
+    report.damaged = true;
+    report.scale_denominator = 1;
+    Attempt blank;
+    blank.pixels =
+        Pixels::uninitialized(header.width, header.height, static_cast<std::size_t>(options.mode));
+    return blank;
+}
+
 } // namespace
 
 bool sniff_jpeg(ByteView bytes) {
@@ -296,16 +324,8 @@ Pixels decode_jpeg(ByteView bytes, const DecodeOptions& options, DecodeReport& r
         report.warnings.emplace_back("the colour profile is incomplete (profiles are not applied)");
     }
     const ByteView data = without_blank_tail(bytes);
-    Attempt result = attempt(data, header, options, report);
-    if (!result.started) {
-        // libjpeg gave up between the scans of a picture that has several. What comes before the
-        // marker it choked on is the picture as far as it is known.
-        const std::size_t end = last_marker_before(data, result.ended_at);
-        result = attempt({data.data, std::max<std::size_t>(end, 2)}, header, options, report);
-    }
-    if (!result.started) {
-        throw ImageDamagedError("JPEG: " + report.damage.front());
-    }
+    Attempt result = options.partial ? salvage(data, header, options, report)
+                                     : attempt(data, header, options, report);
     paint(result.pixels, result.rows_read, options.background);
     report.rows_read = result.rows_read;
     return std::move(result.pixels);

@@ -95,9 +95,15 @@ def probe_with_pillow(data: Any, limits: Limits, refusal: UnsupportedImageError)
 
 
 def decode_with_pillow(
-    data: Any, limits: Limits, refusal: UnsupportedImageError, *, orient: bool
+    data: Any,
+    limits: Limits,
+    refusal: UnsupportedImageError,
+    *,
+    orient: bool,
+    partial: bool,
+    background: tuple[int, int, int],
 ) -> tuple[NDArray[np.uint8], DecodeInfo]:
-    """The first frame as RGBA or RGB, upright if `orient`."""
+    """The first frame as RGBA or RGB, upright if `orient`; all background if `partial` must be."""
     import PIL  # noqa: PLC0415
     from PIL import ImageOps  # noqa: PLC0415
 
@@ -108,6 +114,10 @@ def decode_with_pillow(
             turned = ImageOps.exif_transpose(image) if orient else image
             pixels = np.array(turned.convert("RGBA" if facts["has_alpha"] else "RGB"))
         except Exception as error:
-            raise DamagedImageError(f"{codec}: {facts['format']}: {error}") from error
+            damage = f"{codec}: {facts['format']}: {error}"
+            if not partial:
+                raise DamagedImageError(damage) from error
+            blank = np.full((facts["height"], facts["width"], 3), background, dtype=np.uint8)
+            return blank, DecodeInfo(**facts, codec=codec, damaged=True, damage=(damage,))
     logger.debug("%s decoded by %s", facts["format"], codec)
     return pixels, DecodeInfo(**facts, codec=codec, rows_read=image.height)

@@ -182,7 +182,15 @@ def decode(
     try:
         result = _core._decode(content, plan, return_info)
     except UnsupportedImageError as refusal:
-        array, info = _fallback(content, plan, refusal, orient=orient, limits=limits)
+        array, info = _fallback(
+            content,
+            plan,
+            refusal,
+            limits=limits,
+            orient=orient,
+            partial=partial,
+            background=background,
+        )
         return (array, info) if return_info else array
     if not return_info:
         return result  # type: ignore[no-any-return]
@@ -191,12 +199,12 @@ def decode(
 
 
 def _fallback(
-    content: Any, plan: Any, refusal: UnsupportedImageError, *, orient: bool, limits: Limits
+    content: Any, plan: Any, refusal: UnsupportedImageError, *, limits: Limits, **options: Any
 ) -> tuple[Picture, DecodeInfo]:
     """Decode through Pillow, then as the plan says."""
     from framejudge.frames._pillow import decode_with_pillow  # noqa: PLC0415
 
-    pixels, info = decode_with_pillow(content, limits, refusal, orient=orient)
+    pixels, info = decode_with_pillow(content, limits, refusal, **options)
     return _core._fit(pixels, plan), info
 
 
@@ -333,7 +341,15 @@ def decode_batch(
         info = DecodeInfo(**report) if report is not None else None
         if isinstance(value, UnsupportedImageError) and len(content) > 0:
             try:
-                value, info = _fallback(content, plan, value, orient=orient, limits=limits)
+                value, info = _fallback(
+                    content,
+                    plan,
+                    value,
+                    limits=limits,
+                    orient=orient,
+                    partial=partial,
+                    background=background,
+                )
             except ImageError as error:
                 value = error
         if isinstance(value, Exception):
