@@ -189,7 +189,8 @@ private:
     void write_indices(const std::uint8_t* indices, std::uint8_t* to) {
         for (std::size_t x = 0; x < header_.width; ++x) {
             const auto& color = header_.palette[indices[x]];
-            std::copy(color.begin(), color.end(), row_.begin() + static_cast<std::ptrdiff_t>(3 * x));
+            std::copy(color.begin(), color.end(),
+                      row_.begin() + static_cast<std::ptrdiff_t>(3 * x));
         }
         convert_row(row_.data(), 3, to, options_.mode, header_.width);
     }

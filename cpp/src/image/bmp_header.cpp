@@ -32,8 +32,7 @@ BmpField field_of(std::uint32_t mask) {
     field.shift = static_cast<unsigned>(__builtin_ctz(mask));
     field.max = mask >> field.shift;
     if ((field.max & (field.max + 1)) != 0) {
-        throw ImageUnsupportedError("BMP: a colour mask of " + std::to_string(mask) +
-                                    " has gaps");
+        throw ImageUnsupportedError("BMP: a colour mask of " + std::to_string(mask) + " has gaps");
     }
     return field;
 }
@@ -60,9 +59,7 @@ public:
     }
 
 private:
-    const std::uint8_t* at(std::size_t offset) const {
-        return bytes_.data + kFileHeader + offset;
-    }
+    const std::uint8_t* at(std::size_t offset) const { return bytes_.data + kFileHeader + offset; }
 
     void read_os2() {
         header_.width = read_u16_le(at(4));
@@ -143,8 +140,8 @@ private:
         const std::size_t start = kFileHeader + size_ + extra_;
         const std::size_t entry = size_ == kOs2Header ? 3 : 4;
         const std::size_t most = std::size_t{1} << header_.bits;
-        const std::size_t wanted = colors_used_ == 0 ? most : std::min<std::size_t>(colors_used_,
-                                                                                    most);
+        const std::size_t wanted =
+            colors_used_ == 0 ? most : std::min<std::size_t>(colors_used_, most);
         // Some writers count too many: the palette ends where the pixels start.
         const std::size_t end = std::min(header_.offset, bytes_.size);
         const std::size_t there = end > start ? (end - start) / entry : 0;

@@ -24,8 +24,8 @@ struct BmpHeader {
     bool is_top_down = false;
     unsigned bits = 0; // per pixel
     BmpCoding coding = BmpCoding::kPlain;
-    std::size_t offset = 0;            // of the pixels
-    std::array<BmpField, 4> fields{};  // red, green, blue, alpha; of 16 and 32 bits
+    std::size_t offset = 0;           // of the pixels
+    std::array<BmpField, 4> fields{}; // red, green, blue, alpha; of 16 and 32 bits
     std::vector<std::array<std::uint8_t, 3>> palette;
 
     bool has_alpha() const { return fields[3].max != 0; }

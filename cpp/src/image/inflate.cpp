@@ -81,8 +81,7 @@ namespace {
 
 // zlib counts in 32 bits.
 uInt next_part(std::size_t left) {
-    return static_cast<uInt>(
-        std::min<std::size_t>(left, std::numeric_limits<uInt>::max() / 2));
+    return static_cast<uInt>(std::min<std::size_t>(left, std::numeric_limits<uInt>::max() / 2));
 }
 
 struct InflateStream {

@@ -27,8 +27,8 @@ std::uint32_t read_u32_be(const std::uint8_t* bytes) {
 }
 
 bool has_png_signature(ByteView bytes) {
-    constexpr std::uint8_t kSignature[kPngSignatureSize] = {0x89, 'P', 'N', 'G', '\r', '\n',
-                                                            0x1A, '\n'};
+    constexpr std::uint8_t kSignature[kPngSignatureSize] = {0x89, 'P',  'N',  'G',
+                                                            '\r', '\n', 0x1A, '\n'};
     return bytes.size >= kPngSignatureSize &&
            std::memcmp(bytes.data, kSignature, kPngSignatureSize) == 0;
 }

@@ -94,8 +94,8 @@ public:
             Pixels::uninitialized(header_.width, header_.height, channels_of(options_.mode));
         header_.is_interlaced ? read_interlaced(pixels) : read_rows(pixels);
         if (expander_.has_bad_index()) {
-            warn("palette indices beyond the palette's " +
-                 std::to_string(header_.palette_size) + " colours are black");
+            warn("palette indices beyond the palette's " + std::to_string(header_.palette_size) +
+                 " colours are black");
         }
         return pixels;
     }
@@ -217,8 +217,7 @@ private:
             unfilter_rows({filtered, rows, stride, pass.row_bytes, available, pixel_bytes});
         if (done < available) {
             damaged("PNG: row " + std::to_string(done) + " of IDAT names filter " +
-                    std::to_string(filtered[done * (pass.row_bytes + 1)]) +
-                    "; there are 0 to 4");
+                    std::to_string(filtered[done * (pass.row_bytes + 1)]) + "; there are 0 to 4");
         }
         return done;
     }

@@ -89,8 +89,7 @@ std::vector<std::uint8_t> filtered_rows(const PixelView& pixels) {
 
 void check(const PixelView& pixels, int level) {
     if (pixels.channels != 1 && pixels.channels != 3 && pixels.channels != 4) {
-        throw InvalidInput("a PNG has 1, 3 or 4 channels, got " +
-                           std::to_string(pixels.channels));
+        throw InvalidInput("a PNG has 1, 3 or 4 channels, got " + std::to_string(pixels.channels));
     }
     if (pixels.width == 0 || pixels.height == 0 || pixels.width > kMaxSide ||
         pixels.height > kMaxSide) {
@@ -111,9 +110,8 @@ std::vector<std::uint8_t> encode_png(const PixelView& pixels, int level) {
     std::size_t chunk = begin_chunk(file, "IHDR");
     put_u32(file, static_cast<std::uint32_t>(pixels.width));
     put_u32(file, static_cast<std::uint32_t>(pixels.height));
-    for (const std::uint8_t byte :
-         {std::uint8_t{8}, color_type(pixels.channels), std::uint8_t{0}, std::uint8_t{0},
-          std::uint8_t{0}}) {
+    for (const std::uint8_t byte : {std::uint8_t{8}, color_type(pixels.channels), std::uint8_t{0},
+                                    std::uint8_t{0}, std::uint8_t{0}}) {
         file.push_back(byte);
     }
     end_chunk(file, chunk);

@@ -32,7 +32,7 @@ private:
     PixelMode mode_;
     bool is_identity_;
     bool has_bad_index_ = false;
-    std::vector<std::uint8_t> bytes_;                    // a row of 8-bit samples
+    std::vector<std::uint8_t> bytes_;                       // a row of 8-bit samples
     std::array<std::array<std::uint8_t, 4>, 256> colors_{}; // the palette in the asked mode
 };
 

@@ -11,9 +11,7 @@ namespace framejudge {
 // Without a name, so that a tier's code can't be linked in place of another's.
 namespace {
 
-void apply_none(const FilterRows& rows, std::uint8_t* to) {
-    std::memcpy(to, rows.row, rows.size);
-}
+void apply_none(const FilterRows& rows, std::uint8_t* to) { std::memcpy(to, rows.row, rows.size); }
 
 void apply_sub(const FilterRows& rows, std::uint8_t* __restrict to) {
     const std::uint8_t* const row = rows.row;
@@ -74,8 +72,8 @@ std::uint64_t magnitude(const std::uint8_t* bytes, std::size_t size) {
     return total;
 }
 
-constexpr FilterTable kFilterTable = {
-    {apply_none, apply_sub, apply_up, apply_average, apply_paeth}, magnitude};
+constexpr FilterTable kFilterTable = {{apply_none, apply_sub, apply_up, apply_average, apply_paeth},
+                                      magnitude};
 
 } // namespace
 } // namespace framejudge

@@ -84,8 +84,9 @@ void read_ihdr(const PngChunk& chunk, PngHeader& header, const DecodeLimits& lim
 void read_palette(const PngChunk& chunk, PngHeader& header) {
     const std::size_t count = chunk.data.size / 3;
     if (chunk.data.size % 3 != 0 || count == 0 || count > 256) {
-        fail(chunk, "holds " + std::to_string(chunk.data.size) + " bytes, not 3 for each of 1 to "
-                                                                 "256 colours");
+        fail(chunk, "holds " + std::to_string(chunk.data.size) +
+                        " bytes, not 3 for each of 1 to "
+                        "256 colours");
     }
     for (std::size_t i = 0; i < count; ++i) {
         std::copy_n(chunk.data.data + 3 * i, 3, header.palette[i].begin());

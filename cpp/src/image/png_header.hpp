@@ -48,8 +48,9 @@ struct PngFile {
 constexpr std::uint32_t kPngImageData = png_chunk_type("IDAT");
 constexpr std::uint32_t kPngEnd = png_chunk_type("IEND");
 
-// Reads every chunk up to IEND but inflates none. Checks the CRC of all but IDAT. Throws ImageDamagedError
-// where there is no usable header or palette, and ImageLimitError beyond the limits.
+// Reads every chunk up to IEND but inflates none. Checks the CRC of all but IDAT. Throws
+// ImageDamagedError where there is no usable header or palette, and ImageLimitError beyond the
+// limits.
 PngFile read_png_chunks(ByteView bytes, const DecodeLimits& limits);
 
 } // namespace framejudge

@@ -144,10 +144,9 @@ private:
             } else if (key == "TUPLTYPE") {
                 skip_line(); // DEPTH says the same
             } else {
-                fail(at_ - key.size(), key.empty()
-                                           ? "the file ends before ENDHDR"
-                                           : "unknown header line '" +
-                                                 std::string(key.substr(0, 32)) + "'");
+                fail(at_ - key.size(),
+                     key.empty() ? "the file ends before ENDHDR"
+                                 : "unknown header line '" + std::string(key.substr(0, 32)) + "'");
             }
         }
         skip_line();
@@ -204,8 +203,7 @@ public:
         std::vector<std::uint8_t> row(header_.width * header_.channels);
         std::size_t y = 0;
         for (; y < header_.height && read_row(row); ++y) {
-            convert_row(row.data(), header_.channels, pixels.row(y), options_.mode,
-                        header_.width);
+            convert_row(row.data(), header_.channels, pixels.row(y), options_.mode, header_.width);
         }
         report_.rows_read = y;
         if (y < header_.height) {

@@ -13,8 +13,9 @@ void convert(const std::uint8_t* from, std::uint8_t* to, std::size_t width) {
     constexpr bool kFromAlpha = kFrom % 2 == 0;
     for (std::size_t x = 0; x < width; ++x, from += kFrom, to += kTo) {
         if constexpr (kTo == 1) {
-            to[0] = kFromColor ? luma_of(from[0], from[kFromColor ? 1 : 0], from[kFromColor ? 2 : 0])
-                               : from[0];
+            to[0] = kFromColor
+                        ? luma_of(from[0], from[kFromColor ? 1 : 0], from[kFromColor ? 2 : 0])
+                        : from[0];
         } else {
             to[0] = from[0];
             to[1] = from[kFromColor ? 1 : 0];

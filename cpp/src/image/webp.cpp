@@ -80,8 +80,7 @@ WebpPicture read_header(ByteView bytes, const DecodeLimits& limits) {
     check_limits(info.width, info.height, limits);
     const bool fits = container.frame_x + picture.frame_width <= info.width &&
                       container.frame_y + picture.frame_height <= info.height;
-    const bool fills =
-        picture.frame_width == info.width && picture.frame_height == info.height;
+    const bool fills = picture.frame_width == info.width && picture.frame_height == info.height;
     if (!fits || (!container.is_animated && !fills)) {
         throw ImageDamagedError(picture.place() + ": " + std::to_string(picture.frame_width) +
                                 " x " + std::to_string(picture.frame_height) +
@@ -186,8 +185,7 @@ namespace {
 
 ImageInfo probe_webp(ByteView /*bytes*/, const DecodeLimits& /*limits*/) { refuse(); }
 
-Pixels decode_webp(ByteView /*bytes*/, const DecodeOptions& /*options*/,
-                   DecodeReport& /*report*/) {
+Pixels decode_webp(ByteView /*bytes*/, const DecodeOptions& /*options*/, DecodeReport& /*report*/) {
     refuse();
 }
 

@@ -119,8 +119,8 @@ private:
 
     void read_canvas(const Chunk& chunk) {
         if (chunk.data.size < kCanvasHeader) {
-            throw ImageDamagedError(chunk.place() + ": holds " +
-                                    std::to_string(chunk.data.size) + " bytes, not 10");
+            throw ImageDamagedError(chunk.place() + ": holds " + std::to_string(chunk.data.size) +
+                                    " bytes, not 10");
         }
         const std::uint8_t* const data = chunk.data.data;
         found_.has_canvas = true;
