@@ -311,7 +311,10 @@ private:
 bool sniff_png(ByteView bytes) { return has_png_signature(bytes); }
 
 ImageInfo probe_png(ByteView bytes, const DecodeLimits& limits) {
-    return info_of(read_png_chunks(bytes, limits).header);
+    const PngFile file = read_png_chunks(bytes, limits);
+    ImageInfo info = info_of(file.header);
+    info.damaged = !file.damage.empty();
+    return info;
 }
 
 Pixels decode_png(ByteView bytes, const DecodeOptions& options, DecodeReport& report) {

@@ -137,7 +137,10 @@ void decode_partial(const WebpPicture& picture, const DecodeOptions& options, Pi
 } // namespace
 
 ImageInfo probe_webp(ByteView bytes, const DecodeLimits& limits) {
-    return read_header(bytes, limits).info;
+    const WebpPicture picture = read_header(bytes, limits);
+    ImageInfo info = picture.info;
+    info.damaged = !picture.container.damage.empty();
+    return info;
 }
 
 Pixels decode_webp(ByteView bytes, const DecodeOptions& options, DecodeReport& report) {
