@@ -10,6 +10,9 @@ FramejudgeError
 │   ├── UnsupportedImageError            no picture of a known kind, or a coding that isn't read
 │   ├── DamagedImageError                data are missing or contradict each other
 │   └── ImageLimitError                  larger than the limits allow, or takes longer
+├── VideoError (ValueError)              a video that can't be opened or read
+│   ├── DamagedVideoError                data are missing, and that was to be an error
+│   └── VideoTimeoutError (TimeoutError) a server that does not answer or falls silent
 ├── ScoringError (RuntimeError)          an embedder or scorer returned something unusable
 └── ModelError (OSError)                 weights that can't be found, fetched or trusted
     ├── ModelNotFoundError (FileNotFoundError)
@@ -23,6 +26,7 @@ from __future__ import annotations
 __all__ = [
     "ConfigurationError",
     "DamagedImageError",
+    "DamagedVideoError",
     "DataError",
     "FramejudgeError",
     "ImageError",
@@ -35,6 +39,8 @@ __all__ = [
     "ModelNotFoundError",
     "ScoringError",
     "UnsupportedImageError",
+    "VideoError",
+    "VideoTimeoutError",
 ]
 
 
@@ -77,6 +83,18 @@ class DamagedImageError(ImageError):
 
 class ImageLimitError(ImageError):
     """The picture is larger, or takes longer, than the limits allow."""
+
+
+class VideoError(FramejudgeError, ValueError):
+    """A video can't be opened or read; the message names it and says what is wrong."""
+
+
+class DamagedVideoError(VideoError):
+    """Data of the video are missing or contradict each other; raised where that was asked for."""
+
+
+class VideoTimeoutError(VideoError, TimeoutError):
+    """A server does not answer, or has been silent for too long."""
 
 
 class ScoringError(FramejudgeError, RuntimeError):

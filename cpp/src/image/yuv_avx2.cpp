@@ -110,8 +110,17 @@ void store_tinted(const Pair& white, const Tint& low, const Tint& high, std::uin
         to);
 }
 
+// Each step doubles the length of the pieces of columns that lie together.
+void interleave_rows(const __m128i* in, __m128i* out) {
+    for (int i = 0; i < 8; ++i) {
+        out[i * 2] = _mm_unpacklo_epi8(in[i], in[i + 8]);
+        out[i * 2 + 1] = _mm_unpackhi_epi8(in[i], in[i + 8]);
+    }
+}
+
 struct Block {
     static constexpr std::size_t kPixels = 32;
+    static constexpr std::size_t kSquare = 16;
 
     template <bool kHalved, typename Sample>
     static void rgb(const Sample* y, const Sample* u, const Sample* v, int shift,
@@ -136,6 +145,22 @@ struct Block {
         const Pair samples = load_samples(y, shift);
         const __m256i bytes = packed(white_of(samples.low, by), white_of(samples.high, by));
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bytes);
+    }
+
+    static void transpose(const std::uint8_t* from, std::size_t stride, std::uint8_t* to,
+                          std::size_t to_stride) {
+        __m128i rows[kSquare];
+        __m128i mixed[kSquare];
+        for (std::size_t y = 0; y < kSquare; ++y) {
+            rows[y] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + y * stride));
+        }
+        interleave_rows(rows, mixed);
+        interleave_rows(mixed, rows);
+        interleave_rows(rows, mixed);
+        interleave_rows(mixed, rows);
+        for (std::size_t x = 0; x < kSquare; ++x) {
+            _mm_storeu_si128(reinterpret_cast<__m128i*>(to + x * to_stride), rows[x]);
+        }
     }
 };
 

@@ -25,6 +25,7 @@ template <typename Sample> int white_of(Sample sample, int shift, const YuvCoeff
 
 struct Block {
     static constexpr std::size_t kPixels = 16;
+    static constexpr std::size_t kSquare = 8;
 
     template <bool kHalved, typename Sample>
     static void rgb(const Sample* y, const Sample* u, const Sample* v, int shift,
@@ -45,6 +46,15 @@ struct Block {
     static void gray(const Sample* y, int shift, const YuvCoefficients& by, std::uint8_t* to) {
         for (std::size_t i = 0; i < kPixels; ++i) {
             to[i] = clipped(white_of(y[i], shift, by));
+        }
+    }
+
+    static void transpose(const std::uint8_t* from, std::size_t stride, std::uint8_t* to,
+                          std::size_t to_stride) {
+        for (std::size_t x = 0; x < kSquare; ++x) {
+            for (std::size_t y = 0; y < kSquare; ++y) {
+                to[x * to_stride + y] = from[y * stride + x];
+            }
         }
     }
 };

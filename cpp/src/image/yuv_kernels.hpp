@@ -36,6 +36,10 @@ template <typename Sample>
 using LumaToGrayFn = void (*)(const YuvRow<Sample>& row, const YuvCoefficients& by,
                               std::uint8_t* gray);
 
+// Bytes of `width` x `height` to `height` x `width`; strides are in bytes.
+using TransposeFn = void (*)(const std::uint8_t* from, std::size_t stride, std::size_t width,
+                             std::size_t height, std::uint8_t* to, std::size_t to_stride);
+
 struct YuvKernels {
     YuvToRgbFn<std::uint8_t> rgb8;        // a chroma sample for each pixel
     YuvToRgbFn<std::uint8_t> rgb8_halved; // one for two
@@ -43,6 +47,7 @@ struct YuvKernels {
     YuvToRgbFn<std::uint16_t> rgb16_halved;
     LumaToGrayFn<std::uint8_t> gray8;
     LumaToGrayFn<std::uint16_t> gray16;
+    TransposeFn transpose;
 };
 
 // One per tier that may be compiled in; AVX-512 uses AVX2's, which memory already bounds.

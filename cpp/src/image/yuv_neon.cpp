@@ -65,8 +65,17 @@ uint8x16_t tinted(int16x8_t white_low, int16x8_t low, int16x8_t white_high, int1
     return packed(vqaddq_s16(white_low, low), vqaddq_s16(white_high, high));
 }
 
+// Each step doubles the length of the pieces of columns that lie together.
+void interleave_rows(const uint8x16_t* in, uint8x16_t* out) {
+    for (int i = 0; i < 8; ++i) {
+        out[i * 2] = vzip1q_u8(in[i], in[i + 8]);
+        out[i * 2 + 1] = vzip2q_u8(in[i], in[i + 8]);
+    }
+}
+
 struct Block {
     static constexpr std::size_t kPixels = 16;
+    static constexpr std::size_t kSquare = 16;
 
     template <bool kHalved, typename Sample>
     static void rgb(const Sample* y, const Sample* u, const Sample* v, int shift,
@@ -98,6 +107,22 @@ struct Block {
     static void gray(const Sample* y, int shift, const YuvCoefficients& by, std::uint8_t* to) {
         const Pair samples = load_samples(y, shift);
         vst1q_u8(to, packed(white_of(samples.low, by), white_of(samples.high, by)));
+    }
+
+    static void transpose(const std::uint8_t* from, std::size_t stride, std::uint8_t* to,
+                          std::size_t to_stride) {
+        uint8x16_t rows[kSquare];
+        uint8x16_t mixed[kSquare];
+        for (std::size_t y = 0; y < kSquare; ++y) {
+            rows[y] = vld1q_u8(from + y * stride);
+        }
+        interleave_rows(rows, mixed);
+        interleave_rows(mixed, rows);
+        interleave_rows(rows, mixed);
+        interleave_rows(mixed, rows);
+        for (std::size_t x = 0; x < kSquare; ++x) {
+            vst1q_u8(to + x * to_stride, rows[x]);
+        }
     }
 };
 
