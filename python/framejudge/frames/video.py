@@ -114,6 +114,7 @@ class Video:
         self._table: PacketTable | None = None
         self._is_closed = False
         self._streams: list[Stream] = []
+        self._parked: Stream | None = None
         self._spare: Any = None
         self._spare = self._open_container()
         stream = self._spare.streams.video[0]
@@ -160,6 +161,7 @@ class Video:
         for stream in self._streams:
             stream.close()
         self._streams.clear()
+        self._parked = None
         if self._spare is not None:
             self._spare.close()
             self._spare = None
@@ -262,6 +264,7 @@ class Video:
             for other in self._streams:
                 other.close()
             self._streams.clear()
+            self._parked = None
         stream = Stream(self._open_container(), self._reporter(), threads=threads)
         self._streams.append(stream)
         return stream
@@ -291,9 +294,11 @@ class Video:
             try:
                 while (packet := stream.next_packet()) is not None:
                     packets.append(stream.info(packet))
-            finally:
+            except BaseException:
                 self._release(stream)
+                raise
             self._table = PacketTable(packets)
+            self._park(stream)
         return self._table
 
     def _frame(self, raw: Any, index: int, stream: Stream, view: FrameView) -> VideoFrame | None:
@@ -416,7 +421,8 @@ class Video:
             return
         span = max(indices) - min(indices) + 1
         # Frames that threads work on ahead are thrown away at each jump.
-        stream = self._stream(threads=1 if len(set(indices)) * 4 < span else self._threads)
+        is_sparse = len(set(indices)) * 4 < span or self._threads == 1
+        stream = self._unparked() if is_sparse else self._stream(threads=self._threads)
         try:
             wanted = {table.pts[i] for i in indices} if self._assume_intact else None
             picker = Picker(stream, table, wanted, self._stream_again)
@@ -431,12 +437,26 @@ class Video:
                 frame = self._frame(raw, index, stream, view)
                 if frame is not None:
                     yield frame
-        finally:
+        except BaseException:
             self._release(stream)
+            raise
+        self._park(stream)
 
     def _stream_again(self, old: Stream) -> Stream:
         self._release(old)
         return self._stream()
+
+    def _park(self, stream: Stream) -> None:
+        """Keep a stream of one thread for the next search: opening one costs many frames."""
+        if stream.is_threaded or self._parked is not None or stream not in self._streams:
+            self._release(stream)
+        else:
+            stream.is_drained = True  # so that the next search starts with a jump
+            self._parked = stream
+
+    def _unparked(self) -> Stream:
+        stream, self._parked = self._parked, None
+        return stream if stream is not None and stream in self._streams else self._stream()
 
 
 def _checked_index(index: Any) -> int:

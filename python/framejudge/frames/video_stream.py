@@ -57,7 +57,7 @@ class Stream:
         self.tracker = DamageTracker()
         self._settler = Settler()
         self._dts_of: dict[int | None, int] = {}
-        self._is_threaded = threads > 1 and not self.is_jpeg
+        self.is_threaded = threads > 1 and not self.is_jpeg
         #: Whether it has to be read again by one thread; see NOTE [threads and damage].
         self.is_suspect = False
         self.is_drained = False
@@ -104,7 +104,7 @@ class Stream:
             # FFmpeg's own is that of another packet where frames are reordered.
             frame.dts = self._dts_of.pop(frame.pts, None)
             if frame.is_corrupt:
-                self.is_suspect |= self._is_threaded
+                self.is_suspect |= self.is_threaded
                 self.tracker.damage(frame.dts)
         return self._settler.release(frames, is_last=packet is None)
 
@@ -123,7 +123,7 @@ class Stream:
     def _refuse(self, packet: Any | None, error: Exception) -> None:
         if self._report.hw is not None:
             raise ConfigurationError(f"hw={self._report.hw!r} does not work: {error}") from error
-        if self._is_threaded:
+        if self.is_threaded:
             self.is_suspect = True
             return
         pts, dts = (None, None) if packet is None else (packet.pts, packet.dts)
