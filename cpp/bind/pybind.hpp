@@ -19,6 +19,7 @@ py::object exception_of(const std::exception_ptr& failure);
 void register_runtime(py::module_& module);
 void register_cosine(py::module_& module);
 void register_frames(py::module_& module);
+void register_hash(py::module_& module);
 void register_png(py::module_& module);
 void register_resize(py::module_& module);
 void register_tensor(py::module_& module);

@@ -11,6 +11,7 @@ namespace framejudge {
 // Bytes that may be read behind the end of a row given to `horizontal`.
 constexpr std::size_t kRowPadding = 64;
 constexpr std::size_t kRowsAtOnce = 4;
+constexpr std::size_t kXxh3Stripe = 64;
 
 struct RowGroup {
     const std::uint8_t* in[kRowsAtOnce];
@@ -49,9 +50,15 @@ struct FrameKernels {
     PlanarFn planar_half;
     InterleavedFn interleaved_float;
     InterleavedFn interleaved_half;
-    // Bits that differ between two hashes of `words` 64-bit words.
-    void (*distances)(const std::uint64_t* one, const std::uint64_t* many, std::size_t count,
-                      std::size_t words, std::uint32_t* out);
+    // Bits that differ between a[i * a_step] and b[i * words], hashes of `words` words each.
+    void (*distances)(const std::uint64_t* a, std::size_t a_step, const std::uint64_t* b,
+                      std::size_t count, std::size_t words, std::uint32_t* out);
+    // Which of `many` hashes differ from `one` by at most `max_distance` bits; how many these are.
+    std::size_t (*find_near)(const std::uint64_t* one, const std::uint64_t* many, std::size_t count,
+                             std::size_t words, std::uint32_t max_distance, std::uint32_t* out);
+    // XXH3's eight sums over `count` stripes, each under eight bytes more of the secret.
+    void (*xxh3_stripes)(std::uint64_t* sums, const std::uint8_t* from, const std::uint8_t* secret,
+                         std::size_t count);
 };
 
 // One per tier that may be compiled in.

@@ -1,4 +1,5 @@
 // AVX2 tier of the frame path; see similarity/avx2.cpp.
+#include "hash_kernels.hpp"
 #include "resize_x86.hpp"
 #include "tensor_x86.hpp"
 
@@ -75,7 +76,9 @@ const FrameKernels& avx2_frame_kernels() {
                                             planar<Numbers, std::uint16_t>,
                                             interleaved<Numbers, float>,
                                             interleaved<Numbers, std::uint16_t>,
-                                            distances};
+                                            distances,
+                                            find_near,
+                                            xxh3_stripes};
     return kTable;
 }
 

@@ -1,4 +1,5 @@
 // AVX-512 tier of the frame path; see similarity/avx512.cpp.
+#include "hash_kernels.hpp"
 #include "resize_x86.hpp"
 #include "tensor_x86.hpp"
 
@@ -63,7 +64,9 @@ const FrameKernels& avx512_frame_kernels() {
                                             planar<Numbers, std::uint16_t>,
                                             interleaved<Numbers, float>,
                                             interleaved<Numbers, std::uint16_t>,
-                                            distances};
+                                            distances,
+                                            find_near,
+                                            xxh3_stripes};
     return kTable;
 }
 

@@ -1,4 +1,5 @@
 // Baseline tier of the frame path: what every machine of the architecture runs.
+#include "hash_kernels.hpp"
 #include "resize_portable.hpp"
 #include "tensor_table.hpp"
 
@@ -35,7 +36,9 @@ const FrameKernels& baseline_frame_kernels() {
                                             planar<std::uint16_t>,
                                             interleaved<float>,
                                             interleaved<std::uint16_t>,
-                                            distances_of};
+                                            distances,
+                                            find_near,
+                                            xxh3_stripes};
     return kTable;
 }
 

@@ -1,4 +1,5 @@
 // NEON tier of the frame path: every 64-bit ARM.
+#include "hash_kernels.hpp"
 #include "resize_portable.hpp"
 #include "tensor_table.hpp"
 
@@ -139,7 +140,9 @@ const FrameKernels& neon_frame_kernels() {
                                             planar<std::uint16_t>,
                                             interleaved<float>,
                                             interleaved<std::uint16_t>,
-                                            distances_of};
+                                            distances,
+                                            find_near,
+                                            xxh3_stripes};
     return kTable;
 }
 

@@ -51,25 +51,5 @@ inline void luma_by_sample(const std::uint8_t* from, std::size_t count, std::uin
     }
 }
 
-inline void distances_of(const std::uint64_t* one, const std::uint64_t* many, std::size_t count,
-                         std::size_t words, std::uint32_t* out) {
-    const auto bits = [](std::uint64_t word) {
-        return static_cast<std::uint32_t>(__builtin_popcountll(word));
-    };
-    if (words == 1) {
-        for (std::size_t i = 0; i < count; ++i) {
-            out[i] = bits(one[0] ^ many[i]);
-        }
-        return;
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-        std::uint32_t sum = 0;
-        for (std::size_t k = 0; k < words; ++k) {
-            sum += bits(one[k] ^ many[i * words + k]);
-        }
-        out[i] = sum;
-    }
-}
-
 } // namespace
 } // namespace framejudge

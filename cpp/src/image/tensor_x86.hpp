@@ -175,10 +175,5 @@ inline void luma(const std::uint8_t* from, std::size_t count, std::uint8_t* to) 
     luma_by_sample(from + 3 * i, count - i, to + i);
 }
 
-inline void distances(const std::uint64_t* one, const std::uint64_t* many, std::size_t count,
-                      std::size_t words, std::uint32_t* out) {
-    distances_of(one, many, count, words, out);
-}
-
 } // namespace
 } // namespace framejudge

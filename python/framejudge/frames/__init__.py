@@ -8,6 +8,16 @@ from __future__ import annotations
 
 from framejudge._core import encode_jpeg, encode_png, resize, to_tensor
 from framejudge.frames.decoding import decode, decode_batch, probe
+from framejudge.frames.hash import (
+    PictureHash,
+    dhash,
+    find_duplicates,
+    hamming,
+    pdq,
+    phash,
+    sha256,
+    xxh3_128,
+)
 from framejudge.frames.records import DecodeInfo, ImageInfo, JpegFrame, Limits
 from framejudge.frames.streams import split_jpeg_stream
 from framejudge.frames.tensor import decode_to_tensor
@@ -17,13 +27,21 @@ __all__ = [
     "ImageInfo",
     "JpegFrame",
     "Limits",
+    "PictureHash",
     "decode",
     "decode_batch",
     "decode_to_tensor",
+    "dhash",
     "encode_jpeg",
     "encode_png",
+    "find_duplicates",
+    "hamming",
+    "pdq",
+    "phash",
     "probe",
     "resize",
+    "sha256",
     "split_jpeg_stream",
     "to_tensor",
+    "xxh3_128",
 ]
