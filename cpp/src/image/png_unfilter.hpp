@@ -32,11 +32,26 @@ using UnfilterFn = void (*)(std::uint8_t* row, const std::uint8_t* source,
 
 constexpr std::size_t kMaxPixelBytes = 8;
 
+// See NOTE [rows in step].
+constexpr std::size_t kRowsInStep = 4;
+
+// kRowsInStep rows from `filtered` on, of at least that many pixels and of filters that exist.
+// `prior` is the unfiltered row before them.
+struct UnfilterBlock {
+    const std::uint8_t* filtered;
+    const std::uint8_t* prior;
+    std::uint8_t* rows;
+    std::size_t stride;
+    std::size_t row_bytes;
+};
+using UnfilterBlockFn = void (*)(const UnfilterBlock& block);
+
 struct UnfilterTable {
     UnfilterFn up;
     UnfilterFn sub[kMaxPixelBytes + 1]; // by pixel_bytes
     UnfilterFn average[kMaxPixelBytes + 1];
     UnfilterFn paeth[kMaxPixelBytes + 1];
+    UnfilterBlockFn block[kMaxPixelBytes + 1]; // nullptr where a tier does better row by row
 };
 
 const UnfilterTable& unfilter_baseline();
