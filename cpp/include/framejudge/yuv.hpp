@@ -3,10 +3,11 @@
 // NOTE [yuv]
 // A full-size conversion takes the chroma sample whose square a pixel lies in, as swscale's
 // unscaled conversion does; sums are made in 16 bits with six fractional ones, equal in every tier
-// and at most one level from the exact result. Where a size is asked for, each plane is resized
+// and at most 0.55 levels from the exact result. Where a size is asked for, each plane is resized
 // first and the few pixels that remain are converted: a third of the work, chroma is filtered like
-// luma, and the rounding of the planes moves a sample by two levels at most. Samples of more than
-// eight bits are used whole by the former, rounded to eight before the latter.
+// luma, and the rounding of the planes moves a sample by less than four levels (in practice by half
+// a level; colours that can't be shown are clipped after the filter, not before). Samples of more
+// than eight bits are used whole by the former, rounded to eight before the latter.
 #pragma once
 
 #include "framejudge/image.hpp"
