@@ -13,6 +13,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <string>
 
 namespace framejudge {
 
@@ -72,8 +73,6 @@ std::uint32_t crc32(std::uint32_t crc, ByteView bytes) {
 std::uint32_t adler32(std::uint32_t adler, ByteView bytes) {
     return libdeflate_adler32(adler, bytes.data, bytes.size);
 }
-
-std::string inflate_library() { return "libdeflate " LIBDEFLATE_VERSION_STRING; }
 
 #else
 
@@ -167,8 +166,6 @@ std::uint32_t crc32(std::uint32_t crc, ByteView bytes) {
 std::uint32_t adler32(std::uint32_t adler, ByteView bytes) {
     return static_cast<std::uint32_t>(::adler32_z(adler, bytes.data, bytes.size));
 }
-
-std::string inflate_library() { return std::string("zlib ") + ::zlibVersion(); }
 
 #endif
 

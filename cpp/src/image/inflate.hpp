@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace framejudge {
@@ -36,8 +35,5 @@ void deflate_zlib(ByteView bytes, int level, std::vector<std::uint8_t>& to);
 // Continues a CRC-32 (0 at the start) and an Adler-32 (1 at the start).
 std::uint32_t crc32(std::uint32_t crc, ByteView bytes);
 std::uint32_t adler32(std::uint32_t adler, ByteView bytes);
-
-// The library behind it, and its version.
-std::string inflate_library();
 
 } // namespace framejudge

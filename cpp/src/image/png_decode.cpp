@@ -6,6 +6,7 @@
 #include "png_unfilter.hpp"
 #include "samples.hpp"
 
+#include "framejudge/codec_info.hpp"
 #include "framejudge/errors.hpp"
 
 #include <algorithm>
@@ -81,14 +82,14 @@ public:
     Pixels run() {
         report_.info = info_of(header_);
         report_.warnings = file_.warnings;
-        report_.codec = inflate_library();
+        report_.codec = inflate_codec_name();
         for (const std::string& text : file_.damage) {
             damaged(text);
         }
         plan_passes();
         check_inflation();
         // Nothing is allocated for the picture before this.
-        filtered_ = Pixels::uninitialized(filtered_size_ + kUnfilterSlack, 1, 1);
+        filtered_ = Pixels::uninitialized(possible_size_ + kUnfilterSlack, 1, 1);
         inflate();
         Pixels pixels =
             Pixels::uninitialized(header_.width, header_.height, channels_of(options_.mode));
@@ -127,12 +128,12 @@ private:
         }
     }
 
-    // Refuses to allocate for what can't be in the file.
+    // So that nothing is allocated for what can't be in the file.
     void check_inflation() {
-        const std::size_t possible = file_.image_data_bytes > filtered_size_ / kMaxInflation
-                                         ? filtered_size_
-                                         : file_.image_data_bytes * kMaxInflation;
-        if (possible < filtered_size_) {
+        possible_size_ = file_.image_data_bytes > filtered_size_ / kMaxInflation
+                             ? filtered_size_
+                             : file_.image_data_bytes * kMaxInflation;
+        if (possible_size_ < filtered_size_) {
             damaged("PNG: the " + std::to_string(file_.image_data_bytes) +
                     " bytes of IDAT can't hold the " + std::to_string(filtered_size_) +
                     " that the picture needs");
@@ -167,7 +168,7 @@ private:
 
     void inflate() {
         const ByteView stream = image_data();
-        const Inflated result = inflate_zlib(stream, filtered_.data(), filtered_size_);
+        const Inflated result = inflate_zlib(stream, filtered_.data(), possible_size_);
         available_ = result.written;
         const std::string at =
             " at byte " + std::to_string(result.consumed) + " of the image data (IDAT)";
@@ -300,8 +301,9 @@ private:
     const PngHeader& header_;
     PngExpander expander_;
     std::vector<Pass> passes_;
-    std::size_t filtered_size_ = 0;
-    std::size_t available_ = 0; // inflated bytes
+    std::size_t filtered_size_ = 0; // of all rows with their filters
+    std::size_t possible_size_ = 0; // what of it IDAT can hold
+    std::size_t available_ = 0;     // inflated bytes
     std::vector<std::uint8_t> joined_;
     Pixels filtered_;
 };

@@ -3,6 +3,7 @@
 #include "samples.hpp"
 #include "webp_container.hpp"
 
+#include "framejudge/codec_info.hpp"
 #include "framejudge/errors.hpp"
 
 #ifdef FRAMEJUDGE_HAVE_WEBP
@@ -38,12 +39,6 @@ const char* name_of(VP8StatusCode status) {
     default:
         return "libwebp refused the parameters";
     }
-}
-
-std::string version() {
-    const int number = WebPGetDecoderVersion();
-    return "libwebp " + std::to_string(number >> 16) + "." + std::to_string(number >> 8 & 0xFF) +
-           "." + std::to_string(number & 0xFF);
 }
 
 struct WebpPicture {
@@ -147,7 +142,7 @@ Pixels decode_webp(ByteView bytes, const DecodeOptions& options, DecodeReport& r
     const WebpPicture picture = read_header(bytes, options.limits);
     report.info = picture.info;
     report.warnings = picture.container.warnings;
-    report.codec = version();
+    report.codec = webp_codec_name();
     // Outside the first frame of an animation the canvas is transparent black. See NOTE [alpha].
     Pixels pixels(picture.info.width, picture.info.height,
                   options.mode == PixelMode::kRgba ? 4 : 3);
