@@ -146,16 +146,23 @@ TEST_CASE("BMP: 16 and 32 bits, by default and by masks") {
     CHECK_THROWS_AS(rgb(bmp({1, 1, 32, 3}, gaps, {1, 2, 3, 4})), ImageUnsupportedError);
 }
 
-TEST_CASE("BMP: the header of OS/2") {
+// Two pixels behind OS/2's short header.
+Bytes os2_bmp(std::size_t bits, const Bytes& palette, const Bytes& pixels) {
     Bytes file = {'B', 'M'};
     put(file, 0, 8);
-    put(file, 14 + 12 + 6, 4);
+    put(file, 14 + 12 + palette.size(), 4);
     put(file, 12, 4);
-    for (const std::size_t field : {2U, 1U, 1U, 1U}) { // width, height, planes, bits
-        put(file, field, 2);
+    for (const std::size_t field : {std::size_t{2}, std::size_t{1}, std::size_t{1}, bits}) {
+        put(file, field, 2); // width, height, planes, bits
     }
-    append(file, {1, 2, 3, 4, 5, 6, 0b01000000, 0, 0, 0});
-    CHECK(rgb(file) == Bytes{3, 2, 1, 6, 5, 4});
+    append(file, palette);
+    append(file, pixels);
+    return file;
+}
+
+TEST_CASE("BMP: the header of OS/2") {
+    CHECK(rgb(os2_bmp(1, {1, 2, 3, 4, 5, 6}, {0b01000000, 0, 0, 0})) == Bytes{3, 2, 1, 6, 5, 4});
+    CHECK(rgb(os2_bmp(32, {}, {1, 2, 3, 0, 4, 5, 6, 0})) == Bytes{3, 2, 1, 6, 5, 4});
 }
 
 TEST_CASE("BMP: run lengths of 8 and 4 bits") {

@@ -66,6 +66,7 @@ private:
         header_.height = read_u16_le(at(6));
         header_.bits = read_u16_le(at(10));
         check_bits();
+        set_coding(0);
     }
 
     void read_windows() {
