@@ -261,24 +261,24 @@ py::dict report_of(const DecodeReport& report) {
 }
 
 void register_frames(py::module_& module) {
-    py::class_<DecodeLimits>(module, "_Limits")
+    py::class_<DecodeLimits>(module, "DecodeLimits")
         .def(py::init(&limits_of), py::arg("max_pixels"), py::arg("max_bytes"),
              py::arg("max_scans"), py::arg("time_budget_s"));
-    py::class_<Plan>(module, "_Plan")
+    py::class_<Plan>(module, "DecodePlan")
         .def(py::init(&make_plan), py::arg("mode"), py::arg("orient"), py::arg("partial"),
              py::arg("background"), py::arg("size"), py::arg("max_side_px"), py::arg("filter"),
              py::arg("limits"));
-    module.def("_probe", &probe, py::arg("data"), py::arg("limits"));
-    module.def("_decode", &decode, py::arg("data"), py::arg("plan"), py::arg("with_report"));
-    module.def("_decode_many", &decode_many, py::arg("items"), py::arg("plan"),
+    module.def("probe_bytes", &probe, py::arg("data"), py::arg("limits"));
+    module.def("decode_bytes", &decode, py::arg("data"), py::arg("plan"), py::arg("with_report"));
+    module.def("decode_many", &decode_many, py::arg("items"), py::arg("plan"),
                py::arg("with_report"), py::arg("threads"));
-    module.def("_fit", &fit_array, py::arg("array"), py::arg("plan"));
+    module.def("fit_pixels", &fit_array, py::arg("array"), py::arg("plan"));
     module.def("encode_jpeg", &jpeg_of, py::arg("array"), py::kw_only(), py::arg("quality") = 90,
                kEncodeJpegDoc);
     module.attr("encode_jpeg").attr("__module__") = "framejudge.frames";
-    module.def("_split_jpeg_stream", &split, py::arg("data"));
-    module.def("_pixel_pool", &pool_state, "The idle memory that is kept for the next picture.");
-    module.def("_clear_pixel_pool", &clear_pixel_pool);
+    module.def("find_jpeg_frames", &split, py::arg("data"));
+    module.def("pixel_pool", &pool_state, "The idle memory that is kept for the next picture.");
+    module.def("clear_pixel_pool", &clear_pixel_pool);
 }
 
 } // namespace framejudge::bind

@@ -120,7 +120,9 @@ void JpegSession::on_message(j_common_ptr cinfo, int level) {
         return;
     }
     session.damaged = true;
-    if (session.errors_.msg_code == JWRN_HIT_MARKER || session.errors_.msg_code == JWRN_JPEG_EOF) {
+    // A Huffman decoder reads ahead: it says so when it misses bits. An arithmetic one never does.
+    const int code = session.errors_.msg_code;
+    if (code == JWRN_HIT_MARKER || (code == JWRN_JPEG_EOF && session.cinfo.arith_code != FALSE)) {
         session.note_lost_row();
     }
     if (session.stop_at_loss_) {

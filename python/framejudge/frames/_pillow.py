@@ -100,8 +100,8 @@ def decode_with_pillow(
     refusal: UnsupportedImageError,
     *,
     orient: bool,
-    partial: bool,
-    background: tuple[int, int, int],
+    partial: bool = False,
+    background: tuple[int, int, int] = (255, 255, 255),
 ) -> tuple[NDArray[np.uint8], DecodeInfo]:
     """The first frame as RGBA or RGB, upright if `orient`; all background if `partial` must be."""
     import PIL  # noqa: PLC0415

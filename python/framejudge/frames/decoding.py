@@ -26,7 +26,7 @@ _DEFAULT_LIMITS = Limits()
 
 @functools.lru_cache(maxsize=64)
 def _core_limits(limits: Limits) -> Any:
-    return _core._Limits(
+    return _core.DecodeLimits(
         limits.max_pixels, limits.max_bytes, limits.max_scans, limits.time_budget_s
     )
 
@@ -43,7 +43,7 @@ def _plan(
     limits: Limits,
 ) -> Any:
     """The checked options, made once for all calls that share them."""
-    return _core._Plan(
+    return _core.DecodePlan(
         mode, orient, partial, background, size, max_side_px, filter_name, _core_limits(limits)
     )
 
@@ -82,7 +82,7 @@ def probe(data: Encoded, *, limits: Limits = _DEFAULT_LIMITS) -> ImageInfo:
     """
     content = encoded_bytes(data, max_bytes=limits.max_bytes)
     try:
-        return ImageInfo(**_core._probe(content, _core_limits(limits)))
+        return ImageInfo(**_core.probe_bytes(content, _core_limits(limits)))
     except UnsupportedImageError as refusal:
         from framejudge.frames._pillow import probe_with_pillow  # noqa: PLC0415
 
@@ -99,7 +99,7 @@ def decode(
     orient: bool = True,
     background: tuple[int, int, int] = _WHITE,
     partial: bool = False,
-    filter: Filter = "area",
+    filter: Filter = "area",  # resize calls it so too
     limits: Limits = _DEFAULT_LIMITS,
     return_info: Literal[False] = False,
 ) -> Picture: ...
@@ -113,7 +113,7 @@ def decode(
     orient: bool = True,
     background: tuple[int, int, int] = _WHITE,
     partial: bool = False,
-    filter: Filter = "area",
+    filter: Filter = "area",  # resize calls it so too
     limits: Limits = _DEFAULT_LIMITS,
     return_info: Literal[True],
 ) -> tuple[Picture, DecodeInfo]: ...
@@ -126,7 +126,7 @@ def decode(
     orient: bool = True,
     background: tuple[int, int, int] = _WHITE,
     partial: bool = False,
-    filter: Filter = "area",
+    filter: Filter = "area",  # noqa: A002  # resize calls it so too
     limits: Limits = _DEFAULT_LIMITS,
     return_info: bool = False,
 ) -> Picture | tuple[Picture, DecodeInfo]:
@@ -180,7 +180,7 @@ def decode(
     )
     content = data if type(data) is bytes else encoded_bytes(data, max_bytes=limits.max_bytes)
     try:
-        result = _core._decode(content, plan, return_info)
+        result = _core.decode_bytes(content, plan, return_info)
     except UnsupportedImageError as refusal:
         array, info = _fallback(
             content,
@@ -205,7 +205,14 @@ def _fallback(
     from framejudge.frames._pillow import decode_with_pillow  # noqa: PLC0415
 
     pixels, info = decode_with_pillow(content, limits, refusal, **options)
-    return _core._fit(pixels, plan), info
+    return _core.fit_pixels(pixels, plan), info
+
+
+def _content_or_error(item: Encoded, limits: Limits) -> Any:
+    try:
+        return encoded_bytes(item, max_bytes=limits.max_bytes)
+    except ImageError as error:
+        return error
 
 
 def _failed(error: ImageError) -> DecodeInfo:
@@ -222,7 +229,7 @@ def decode_batch(
     orient: bool = True,
     background: tuple[int, int, int] = _WHITE,
     partial: bool = False,
-    filter: Filter = "area",
+    filter: Filter = "area",  # resize calls it so too
     limits: Limits = _DEFAULT_LIMITS,
     threads: int | None = None,
     on_error: Literal["raise"] = "raise",
@@ -238,7 +245,7 @@ def decode_batch(
     orient: bool = True,
     background: tuple[int, int, int] = _WHITE,
     partial: bool = False,
-    filter: Filter = "area",
+    filter: Filter = "area",  # resize calls it so too
     limits: Limits = _DEFAULT_LIMITS,
     threads: int | None = None,
     on_error: Literal["record"],
@@ -254,7 +261,7 @@ def decode_batch(
     orient: bool = True,
     background: tuple[int, int, int] = _WHITE,
     partial: bool = False,
-    filter: Filter = "area",
+    filter: Filter = "area",  # resize calls it so too
     limits: Limits = _DEFAULT_LIMITS,
     threads: int | None = None,
     on_error: Literal["raise", "record"] = "raise",
@@ -269,15 +276,13 @@ def decode_batch(
     orient: bool = True,
     background: tuple[int, int, int] = _WHITE,
     partial: bool = False,
-    filter: Filter = "area",
+    filter: Filter = "area",  # noqa: A002  # resize calls it so too
     limits: Limits = _DEFAULT_LIMITS,
     threads: int | None = None,
     on_error: Literal["raise", "record"] = "raise",
     return_info: bool = False,
 ) -> (
-    list[Picture]
-    | list[Picture | ImageError]
-    | tuple[list[Picture | ImageError], list[DecodeInfo]]
+    list[Picture] | list[Picture | ImageError] | tuple[list[Picture | ImageError], list[DecodeInfo]]
 ):
     """The pixels of many pictures, on the core's thread pool, in the order of the list.
 
@@ -323,23 +328,16 @@ def decode_batch(
         filter_name=filter,
         limits=limits,
     )
-    contents: list[Any] = []
-    results: list[Any] = []
-    for item in list_of_encoded(items):
-        try:
-            contents.append(encoded_bytes(item, max_bytes=limits.max_bytes))
-            results.append(None)
-        except ImageError as error:
-            contents.append(b"")
-            results.append(error)
-    # What the core doesn't know may still be Pillow's, so nothing stops at an error in there.
-    decoded = _core._decode_many(contents, plan, return_info, threads)
+    contents = [_content_or_error(item, limits) for item in list_of_encoded(items)]
+    sound = [b"" if isinstance(content, ImageError) else content for content in contents]
     arrays: list[Any] = []
     infos: list[DecodeInfo] = []
-    for index, (content, (value, report)) in enumerate(zip(contents, decoded, strict=True)):
-        value = results[index] or value
+    for index, (content, (result, report)) in enumerate(
+        zip(contents, _core.decode_many(sound, plan, return_info, threads), strict=True)
+    ):
+        value = content if isinstance(content, ImageError) else result
         info = DecodeInfo(**report) if report is not None else None
-        if isinstance(value, UnsupportedImageError) and len(content) > 0:
+        if value is result and isinstance(value, UnsupportedImageError):
             try:
                 value, info = _fallback(
                     content,

@@ -144,7 +144,7 @@ def pdq(picture: Picture, *, limits: Limits = _DEFAULT_LIMITS) -> PictureHash:
 
 
 def _hash(picture: Picture, algorithm: Algorithm, limits: Limits) -> PictureHash:
-    core_limits = _core._Limits(
+    core_limits = _core.DecodeLimits(
         limits.max_pixels, limits.max_bytes, limits.max_scans, limits.time_budget_s
     )
     is_array = isinstance(picture, np.ndarray) and picture.ndim != 1

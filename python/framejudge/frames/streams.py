@@ -36,5 +36,5 @@ def split_jpeg_stream(data: Encoded, *, limits: Limits = Limits()) -> list[JpegF
     view = memoryview(content).cast("B")
     return [
         JpegFrame(view[begin : begin + size], begin, complete)
-        for begin, size, complete in _core._split_jpeg_stream(content)
+        for begin, size, complete in _core.find_jpeg_frames(content)
     ]

@@ -139,7 +139,7 @@ def decode_to_tensor(
         orient=orient,
         partial=partial,
         background=background,
-        limits=_core._Limits(
+        limits=_core.DecodeLimits(
             limits.max_pixels, limits.max_bytes, limits.max_scans, limits.time_budget_s
         ),
     )
