@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from framejudge._core import encode_jpeg, encode_png, resize, to_tensor
 from framejudge.frames.decoding import decode, decode_batch, probe
+from framejudge.frames.episode import Episode, EpisodeFrame, open_episode
 from framejudge.frames.hash import (
     PictureHash,
     dhash,
@@ -21,13 +22,19 @@ from framejudge.frames.hash import (
 from framejudge.frames.records import DecodeInfo, ImageInfo, JpegFrame, Limits
 from framejudge.frames.streams import split_jpeg_stream
 from framejudge.frames.tensor import decode_to_tensor
+from framejudge.frames.video import Video
+from framejudge.frames.video_frame import VideoFrame
 
 __all__ = [
     "DecodeInfo",
+    "Episode",
+    "EpisodeFrame",
     "ImageInfo",
     "JpegFrame",
     "Limits",
     "PictureHash",
+    "Video",
+    "VideoFrame",
     "decode",
     "decode_batch",
     "decode_to_tensor",
@@ -36,6 +43,7 @@ __all__ = [
     "encode_png",
     "find_duplicates",
     "hamming",
+    "open_episode",
     "pdq",
     "phash",
     "probe",

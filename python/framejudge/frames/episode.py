@@ -24,6 +24,8 @@ _CHANNELS = (1, 3, 4)
 _LAYOUTS = "(T, H, W), (T, H, W, C) or (T, C, H, W) uint8 with C 1, 3 or 4"
 _LOCAL_HEADER_BYTES = 30
 _DEFAULT_MAX_BYTES = 1 << 32
+# A multiple of `every_s` that misses a time by less than this, hits it.
+_SLACK_S = 1e-6
 
 
 @dataclass(frozen=True)
@@ -146,9 +148,9 @@ class Episode:
         due = -math.inf
         times_s = self._known_times()
         for index, time_s in enumerate(times_s):
-            if time_s >= due:
+            if time_s >= due - _SLACK_S:
                 yield index
-                passed = math.floor((time_s - times_s[0]) / every_s)
+                passed = math.floor((time_s - times_s[0] + _SLACK_S) / every_s)
                 due = times_s[0] + (passed + 1) * every_s
 
 
@@ -264,8 +266,10 @@ def _member(
         if len(local) < _LOCAL_HEADER_BYTES or local[:4] != b"PK\x03\x04":
             raise DataError(f"{path}: {info.filename} is not where the archive says")
         names = int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
-        file.seek(names, os.SEEK_CUR)
+        begin = file.seek(names, os.SEEK_CUR)
         shape, is_fortran, dtype = _header(file)
+        if file.tell() - begin + math.prod(shape) * dtype.itemsize > info.file_size:
+            raise DataError(f"{path}: {info.filename} claims {shape}, more than it holds")
         order = "F" if is_fortran else "C"
         return np.memmap(path, dtype, "r", file.tell(), shape, order)  # type: ignore[call-overload,no-any-return]
 
