@@ -13,9 +13,7 @@ from framejudge.errors import ImageLimitError, InputError
 
 __all__ = ["Encoded", "encoded_bytes"]
 
-Encoded: TypeAlias = (
-    bytes | bytearray | memoryview | NDArray[np.uint8] | str | os.PathLike[str]
-)
+Encoded: TypeAlias = bytes | bytearray | memoryview | NDArray[np.uint8] | str | os.PathLike[str]
 
 
 def encoded_bytes(
