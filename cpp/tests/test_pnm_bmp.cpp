@@ -58,6 +58,7 @@ TEST_CASE("PNM: what is missing is an error, or rows and background") {
     CHECK(decoded(raw, PixelMode::kGray, &report, true) == Bytes{1, 2, 3, 4, 9, 9});
     CHECK(report.damaged);
     CHECK(report.rows_read == 2);
+    CHECK(probe_image(view_of(raw), {}).damaged);
     const Bytes plain = text("P2 2 2 255\n1 2 3 x");
     CHECK_THROWS_AS(gray(plain), ImageDamagedError);
     CHECK(decoded(plain, PixelMode::kGray, &report, true) == Bytes{1, 2, 9, 9});
@@ -180,6 +181,7 @@ TEST_CASE("BMP: what is missing is an error, or rows and background") {
     CHECK(decoded(plain, PixelMode::kGray, &report, true) == Bytes{9, 3});
     CHECK(report.damaged);
     CHECK(report.rows_read == 1);
+    CHECK(probe_image(view_of(plain), {}).damaged);
     for (const Bytes& runs : {Bytes{2, 3, 0, 0, 2, 3}, Bytes{2, 3, 0, 0, 0, 1, 0, 0},
                               Bytes{2, 3, 0, 0, 3, 3}, Bytes{0, 9, 1}}) {
         const Bytes file = bmp({2, 3, 8, 1}, palette_of(256), runs);

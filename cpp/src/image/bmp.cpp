@@ -23,6 +23,21 @@ ImageInfo info_of(const BmpHeader& header) {
     return info;
 }
 
+std::size_t stride_of(const BmpHeader& header) {
+    return (header.width * header.bits + 31) / 32 * 4;
+}
+
+// The rows of a plain picture that are in the file; the last one's padding may be missing.
+std::size_t plain_rows(const BmpHeader& header, std::size_t file_size) {
+    const std::size_t used = (header.width * header.bits + 7) / 8;
+    const std::size_t there = file_size - header.offset;
+    return there < used ? 0 : std::min(header.height, (there - used) / stride_of(header) + 1);
+}
+
+bool has_run_lengths(const BmpHeader& header) {
+    return header.coding == BmpCoding::kRle8 || header.coding == BmpCoding::kRle4;
+}
+
 // The palette indices of a picture of run lengths, by rows from the bottom up.
 class RunLengths {
 public:
@@ -121,9 +136,7 @@ public:
     Pixels run() {
         report_.info = info_of(header_);
         report_.codec = "framejudge";
-        const bool is_rle =
-            header_.coding == BmpCoding::kRle8 || header_.coding == BmpCoding::kRle4;
-        return is_rle ? read_run_lengths() : read_plain();
+        return has_run_lengths(header_) ? read_run_lengths() : read_plain();
     }
 
 private:
@@ -147,12 +160,8 @@ private:
     }
 
     Pixels read_plain() {
-        const std::size_t bits = header_.width * header_.bits;
-        const std::size_t stride = (bits + 31) / 32 * 4;
-        const std::size_t used = (bits + 7) / 8; // the last row's padding may be missing
-        const std::size_t there = bytes_.size - header_.offset;
-        const std::size_t rows =
-            there < used ? 0 : std::min(header_.height, (there - used) / stride + 1);
+        const std::size_t stride = stride_of(header_);
+        const std::size_t rows = plain_rows(header_, bytes_.size);
         if (rows < header_.height) {
             lose("the file ends at byte " + std::to_string(bytes_.size), rows);
         }
@@ -256,7 +265,10 @@ private:
 bool sniff_bmp(ByteView bytes) { return has_bmp_signature(bytes); }
 
 ImageInfo probe_bmp(ByteView bytes, const DecodeLimits& limits) {
-    return info_of(read_bmp_header(bytes, limits));
+    const BmpHeader header = read_bmp_header(bytes, limits);
+    ImageInfo info = info_of(header);
+    info.damaged = !has_run_lengths(header) && plain_rows(header, bytes.size) < header.height;
+    return info;
 }
 
 Pixels decode_bmp(ByteView bytes, const DecodeOptions& options, DecodeReport& report) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,19 @@ struct PnmHeader {
     // Bits rather than bytes, where 1 is black.
     bool is_bitmap() const { return kind == 1 || kind == 4; }
     std::size_t sample_bytes() const { return maxval > 255 ? 2 : 1; }
+    // Of a raw picture; a plain one needs at least one byte for each sample.
+    std::size_t row_bytes() const {
+        if (kind == 4) {
+            return width / 8 + (width % 8 != 0 ? 1 : 0);
+        }
+        return is_plain() ? width * channels : width * channels * sample_bytes();
+    }
+    std::size_t needed_bytes() const { // the most there is where they are more
+        std::size_t needed = 0;
+        return __builtin_mul_overflow(row_bytes(), height, &needed)
+                   ? std::numeric_limits<std::size_t>::max()
+                   : needed;
+    }
 };
 
 [[noreturn]] void fail(std::size_t at, const std::string& what) {
@@ -223,21 +237,11 @@ private:
         report_.damage.push_back(what);
     }
 
-    // Of a raw picture; a plain one needs at least one byte for each sample.
-    std::size_t row_bytes() const {
-        if (header_.is_bitmap() && !header_.is_plain()) {
-            return header_.width / 8 + (header_.width % 8 != 0 ? 1 : 0);
-        }
-        const std::size_t samples = header_.width * header_.channels;
-        return header_.is_plain() ? samples : samples * header_.sample_bytes();
-    }
-
     // Nothing is allocated for what can't be in the file, unless a part of it is wanted.
     void check_size() const {
-        std::size_t needed = 0;
+        const std::size_t needed = header_.needed_bytes();
         const std::size_t there = bytes_.size - header_.offset;
-        const bool overflows = __builtin_mul_overflow(row_bytes(), header_.height, &needed);
-        if (!options_.partial && (overflows || needed > there)) {
+        if (!options_.partial && needed > there) {
             throw ImageDamagedError("PNM: the samples at byte " + std::to_string(header_.offset) +
                                     " need " + std::to_string(needed) + " bytes, " +
                                     std::to_string(there) + " are there");
@@ -249,7 +253,7 @@ private:
         if (header_.is_plain()) {
             return read_plain_row(row);
         }
-        const std::size_t size = row_bytes();
+        const std::size_t size = header_.row_bytes();
         if (bytes_.size - at_ < size) {
             fault_ = "the file ends at byte " + std::to_string(bytes_.size);
             return false;
@@ -328,7 +332,10 @@ bool sniff_pnm(ByteView bytes) {
 }
 
 ImageInfo probe_pnm(ByteView bytes, const DecodeLimits& limits) {
-    return info_of(HeaderReader(bytes).read(limits));
+    const PnmHeader header = HeaderReader(bytes).read(limits);
+    ImageInfo info = info_of(header);
+    info.damaged = header.needed_bytes() > bytes.size - header.offset;
+    return info;
 }
 
 Pixels decode_pnm(ByteView bytes, const DecodeOptions& options, DecodeReport& report) {
