@@ -119,7 +119,7 @@ def test_every_frame_comes_once_in_the_order_of_showing(bframes):
         assert [frame.index for frame in found] == list(range(40))
         assert [frame.pts_s for frame in found] == pytest.approx([n * 0.04 for n in range(40)])
         assert not any(frame.is_corrupt for frame in found)
-        assert len(video) == 40
+        assert video.count_frames() == 40
         assert video.damage == ()
 
 
@@ -189,7 +189,7 @@ def test_raw_streams_without_timestamps_are_counted(tmp_path):
         with pytest.raises(VideoError, match="use indices"):
             list(video.frames(times_s=[0.1]))
         with pytest.raises(VideoError, match="do not tell how many"):
-            len(video)
+            video.count_frames()
         with pytest.raises(InputError, match="has no frame 20"):
             list(video.frames(indices=[20]))
 
@@ -438,6 +438,74 @@ def silent_server():
         server.shutdown(socket.SHUT_RDWR)
         for connection in held:
             connection.close()
+
+
+@pytest.fixture
+def stalling_server(tmp_path):
+    """Gives half of a stream over HTTP, then falls silent."""
+    path = clip(str(tmp_path / "half.ts"), options={"bf": "0"}, noise=30)
+    data = Path(path).read_bytes()
+    stop = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer():
+            connection = server.accept()[0]
+            with connection:
+                connection.recv(4096)
+                head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(data)}\r\n\r\n"
+                connection.sendall(head.encode() + data[: len(data) * 3 // 4])
+                stop.wait(20)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        yield server.getsockname()[1]
+        stop.set()
+        thread.join()
+
+
+def test_a_server_that_falls_silent_is_a_timeout(stalling_server):
+    url = f"http://127.0.0.1:{stalling_server}/half.ts"
+    shown = []
+
+    def watch(video):
+        shown.extend(number_in(f.pixels) for f in video.frames() if not f.is_corrupt)
+
+    late = pytest.raises(VideoTimeoutError, match=r"no data for 0\.5 s after packet")
+    with Video(url, read_timeout_s=0.5, threads=1) as video, late:
+        watch(video)
+    assert len(shown) > 10
+    assert shown == list(range(len(shown)))
+
+
+class Pipe(io.RawIOBase):
+    """A file that can be read once, as a process's output."""
+
+    def __init__(self, data):
+        self._inner = io.BytesIO(data)
+
+    def readable(self):
+        return True
+
+    def read(self, size=-1):
+        return self._inner.read(size)
+
+
+def test_what_can_be_read_once_is_read_through_or_sampled(tmp_path):
+    data = Path(clip(str(tmp_path / "p.ts"))).read_bytes()
+    with Video(Pipe(data)) as video:
+        # Every 0.1 s of frames 0.04 s apart: at or after 0, 0.1, 0.2, ... are 0, 0.12, 0.2, ...
+        assert numbers(video, every_s=0.1)[:5] == [0, 3, 5, 8, 10]
+        with pytest.raises(VideoError, match="can be read only once"):
+            list(video.frames())
+    with Video(Pipe(data)) as video:
+        with pytest.raises(VideoError, match="a live source has no frame numbers"):
+            video.frames(indices=[3])
+        assert len(list(video)) == 40
+
+
+def test_a_frame_of_too_many_pixels_is_refused(bframes):
+    with pytest.raises(VideoError, match="160 x 96 is more than 10000 pixels"):
+        Video(bframes, max_pixels=10_000)
 
 
 @pytest.mark.parametrize("scheme", ["rtsp", "http"])

@@ -72,6 +72,7 @@ class Video:
         read_timeout_s: float | None = 10.0,
         on_damage: OnDamage = "flag",
         assume_intact: bool = False,
+        max_pixels: int = 178_000_000,
         options: dict[str, str] | None = None,
     ) -> None:
         """Open a video.
@@ -88,6 +89,7 @@ class Video:
             assume_intact: Whether, on the way to a frame that was asked for, pictures that no
                 other leans on may be skipped. It saves up to half of the time between keyframes,
                 and damage to them, or by a picture that poses as one, is not noticed.
+            max_pixels: Width times height of a frame; more is an error.
             options: FFmpeg's options of the container, such as ``rtsp_transport``; RTSP goes over
                 TCP unless they say otherwise.
 
@@ -108,6 +110,7 @@ class Video:
         self.read_timeout_s = read_timeout_s
         self._on_damage = on_damage
         self._assume_intact = assume_intact
+        self._max_pixels = max_pixels
         self._options = {"rtsp_transport": "tcp"} if self._source.is_rtsp else {}
         self._options |= options or {}
         self._damage: dict[str, None] = {}
@@ -120,6 +123,10 @@ class Video:
         stream = self._spare.streams.video[0]
         self._declared_frames: int = stream.frames
         self._time_base = seconds_of(stream.time_base)
+        width, height = stream.codec_context.width, stream.codec_context.height
+        if width * height > max_pixels:
+            self.close()
+            raise VideoError(f"{self.name}: {width} x {height} is more than {max_pixels} pixels")
         #: FFmpeg's name of the codec.
         self.codec: str = stream.codec_context.name
 
@@ -133,7 +140,7 @@ class Video:
         """What was found damaged by what was read so far."""
         return tuple(self._damage)
 
-    def __len__(self) -> int:
+    def count_frames(self) -> int:
         """How many frames there are; reads the whole file once, without decoding.
 
         Raises:
@@ -228,7 +235,8 @@ class Video:
             container = self._opened(av, self._format)
         except av.error.FFmpegError as error:
             limit = self.open_timeout_s
-            if limit is not None and time.monotonic() - started >= limit * 0.95:
+            is_late = limit is not None and time.monotonic() - started >= limit * 0.95
+            if is_late or isinstance(error, av.error.ExitError):
                 raise VideoTimeoutError(f"{self.name}: no answer in {limit} s") from error
             if self._format is not None or not self._source.looks_like_jpegs():
                 raise VideoError(f"{self.name}: can't be opened as video: {error}") from error
@@ -265,13 +273,22 @@ class Video:
                 other.close()
             self._streams.clear()
             self._parked = None
-        stream = Stream(self._open_container(), self._reporter(), threads=threads)
+        stream = Stream(
+            self._open_container(), self._reporter(), threads=threads, max_pixels=self._max_pixels
+        )
         self._streams.append(stream)
         return stream
 
     def _reporter(self) -> Reporter:
-        errors = _av().error.FFmpegError
-        return Reporter(self.name, errors, self._note, self.read_timeout_s, self.hw)
+        error = _av().error
+        return Reporter(
+            self.name,
+            error.FFmpegError,
+            error.ExitError,
+            self._note,
+            self.read_timeout_s,
+            self.hw,
+        )
 
     def _release(self, stream: Stream) -> None:
         stream.close()

@@ -32,6 +32,7 @@ class Reporter(NamedTuple):
 
     name: str
     errors: type[Exception]
+    interruption: type[Exception]
     note: Callable[[str], None]
     read_timeout_s: float | None
     hw: str | None
@@ -40,7 +41,9 @@ class Reporter(NamedTuple):
 class Stream:
     """One opening of a source: packets, and what the decoder makes of them."""
 
-    def __init__(self, container: Any, reporter: Reporter, *, threads: int) -> None:
+    def __init__(
+        self, container: Any, reporter: Reporter, *, threads: int, max_pixels: int
+    ) -> None:
         """Set up the decoder of an opened container, which is closed with this."""
         self._report = reporter
         self._errors = reporter.errors
@@ -52,6 +55,7 @@ class Stream:
         if not self.is_jpeg:
             self._stream.thread_type = "NONE" if threads == 1 else "AUTO"
             self._context.thread_count = threads
+            self._context.options = {"max_pixels": str(max_pixels)}  # sizes can change on the way
         self._packets: Iterator[Any] = self._container.demux(self._stream)
         self.ordinal = 0
         self.tracker = DamageTracker()
@@ -70,20 +74,25 @@ class Stream:
     def next_packet(self) -> Any | None:
         """The next packet, or None at the end; a container that breaks off ends there."""
         started = time.monotonic()
+        failure: Exception | None = None
+        packet = None
         try:
             packet = next(self._packets, None)
         except self._errors as error:
-            limit = self._report.read_timeout_s
-            if limit is not None and time.monotonic() - started >= limit * 0.95:
-                raise VideoTimeoutError(
-                    f"{self._report.name}: no data for {limit} s after packet {self.ordinal}"
-                ) from error
-            self._report.note(f"the stream breaks off after packet {self.ordinal}: {error}")
-            return None
-        if packet is None or (packet.size == 0 and packet.dts is None):
-            return None
-        self.ordinal += 1
-        return packet
+            failure = error
+        if packet is not None and (packet.size > 0 or packet.dts is not None):
+            self.ordinal += 1
+            return packet
+        # A read that timed out is an interruption, or whatever the demuxer makes of it.
+        limit = self._report.read_timeout_s
+        is_late = limit is not None and time.monotonic() - started >= limit * 0.95
+        if is_late or isinstance(failure, self._report.interruption):
+            raise VideoTimeoutError(
+                f"{self._report.name}: no data for {limit} s after packet {self.ordinal}"
+            ) from failure
+        if failure is not None:
+            self._report.note(f"the stream breaks off after packet {self.ordinal}: {failure}")
+        return None
 
     def decode(self, packet: Any | None, *, is_wanted: bool = True) -> list[Any]:
         """What the decoder gives for a packet; for None, all that it still holds."""
