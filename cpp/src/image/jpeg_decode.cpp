@@ -316,7 +316,8 @@ Pixels decode_jpeg(ByteView bytes, const DecodeOptions& options, DecodeReport& r
         check_plausible(bytes, header);
     }
     report.info = info_of(header);
-    report.codec = jpeg_codec_name();
+    static const std::string codec = jpeg_codec_name();
+    report.codec = codec;
     if (unusual_sampling(header)) {
         report.warnings.emplace_back("sampling factors that few decoders read");
     }

@@ -83,6 +83,7 @@ private:
     bool stop_at_loss_;
     bool at_end_ = false;
     unsigned components_seen_ = 0;
+    unsigned progress_calls_ = 0;
     std::size_t note_count_ = 0;
     Note notes_[kMostNotes];
     char failure_text_[JMSG_LENGTH_MAX + 80];
