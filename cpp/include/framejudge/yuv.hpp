@@ -32,8 +32,8 @@ enum class Chroma : std::uint8_t { kNone, kPlanar, kUv, kVu }; // the last two: 
 struct YuvFormat {
     std::string_view name; // FFmpeg's
     Chroma chroma;
-    int shift_x; // a chroma sample covers 2^shift_x columns and 2^shift_y rows
-    int shift_y;
+    unsigned shift_x; // a chroma sample covers 2^shift_x columns and 2^shift_y rows
+    unsigned shift_y;
     int bits;    // of a sample: 8, or up to 16 in two bytes, low byte first
     int padding; // bits below the sample
     bool is_full_range;

@@ -14,7 +14,7 @@
 namespace framejudge {
 namespace {
 
-constexpr std::size_t kLargestSide = std::size_t{1} << 20;
+constexpr std::size_t kLargestSide = std::size_t{1} << 20U;
 
 // The chroma samples of one row after the other, apart from each other whatever the layout.
 template <typename Sample> class ChromaRows {
@@ -33,7 +33,7 @@ public:
             return {row_of<Sample>(frame_, 1, chroma_row), row_of<Sample>(frame_, 2, chroma_row)};
         }
         if (chroma_row != held_) {
-            const Sample* from = row_of<Sample>(frame_, 1, chroma_row);
+            const auto* from = row_of<Sample>(frame_, 1, chroma_row);
             for (std::size_t i = 0; i < count_; ++i) {
                 apart_[i] = from[i * 2];
                 apart_[count_ + i] = from[i * 2 + 1];

@@ -112,7 +112,7 @@ void store_tinted(const Pair& white, const Tint& low, const Tint& high, std::uin
 
 // Each step doubles the length of the pieces of columns that lie together.
 void interleave_rows(const __m128i* in, __m128i* out) {
-    for (int i = 0; i < 8; ++i) {
+    for (std::size_t i = 0; i < 8; ++i) {
         out[i * 2] = _mm_unpacklo_epi8(in[i], in[i + 8]);
         out[i * 2 + 1] = _mm_unpackhi_epi8(in[i], in[i + 8]);
     }

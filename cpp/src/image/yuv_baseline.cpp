@@ -6,17 +6,30 @@
 namespace framejudge {
 namespace {
 
-// (a * b + 2^14) >> 15; see NOTE [yuv arithmetic].
-int scaled(int a, int b) { return (a * b + (1 << 14)) >> 15; }
-
-std::uint8_t clipped(int value) {
-    return static_cast<std::uint8_t>(std::clamp((value + 32) >> 6, 0, 255));
+// Rounded down, as every tier's instruction does.
+int shifted_right(int value, int bits) {
+    return value >> bits; // NOLINT(bugprone-signed-bitwise): of a negative number too
 }
 
-int luma_of(std::uint8_t sample, int /*shift*/) { return sample << 6; }
-int luma_of(std::uint16_t sample, int shift) { return ((sample << shift) & 0xFFFF) >> 2; }
+// (a * b + 2^14) >> 15; see NOTE [yuv arithmetic].
+int scaled(int a, int b) { return shifted_right(a * b + 16384, 15); }
+
+std::uint8_t clipped(int value) {
+    return static_cast<std::uint8_t>(std::clamp(shifted_right(value + 32, 6), 0, 255));
+}
+
+unsigned at_top(std::uint16_t sample, int shift) {
+    return (unsigned{sample} << static_cast<unsigned>(shift)) & 0xFFFFU;
+}
+
+int luma_of(std::uint8_t sample, int /*shift*/) { return sample * 64; }
+int luma_of(std::uint16_t sample, int shift) {
+    return static_cast<int>(at_top(sample, shift) >> 2U);
+}
 int chroma_of(std::uint8_t sample, int /*shift*/) { return (sample - 128) * 256; }
-int chroma_of(std::uint16_t sample, int shift) { return ((sample << shift) & 0xFFFF) - 32768; }
+int chroma_of(std::uint16_t sample, int shift) {
+    return static_cast<int>(at_top(sample, shift)) - 32768;
+}
 
 template <typename Sample> int white_of(Sample sample, int shift, const YuvCoefficients& by) {
     const int luma = luma_of(sample, shift) - by.luma_offset;

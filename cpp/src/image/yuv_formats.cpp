@@ -108,7 +108,7 @@ PlaneSize yuv_plane_size(const YuvFormat& format, std::size_t width, std::size_t
     if (plane == 0) {
         return {width * format.sample_bytes(), height};
     }
-    const auto halved = [](std::size_t side, int shift) {
+    const auto halved = [](std::size_t side, unsigned shift) {
         return shift == 0 ? side : side / 2 + side % 2;
     };
     const std::size_t in_pairs = format.chroma == Chroma::kPlanar ? 1 : 2;

@@ -67,7 +67,7 @@ uint8x16_t tinted(int16x8_t white_low, int16x8_t low, int16x8_t white_high, int1
 
 // Each step doubles the length of the pieces of columns that lie together.
 void interleave_rows(const uint8x16_t* in, uint8x16_t* out) {
-    for (int i = 0; i < 8; ++i) {
+    for (std::size_t i = 0; i < 8; ++i) {
         out[i * 2] = vzip1q_u8(in[i], in[i + 8]);
         out[i * 2 + 1] = vzip2q_u8(in[i], in[i + 8]);
     }

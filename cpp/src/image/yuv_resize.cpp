@@ -19,12 +19,12 @@
 namespace framejudge {
 namespace {
 
-constexpr std::size_t kLargestSize = std::size_t{1} << 16;
+constexpr std::size_t kLargestSize = std::size_t{1} << 16U;
 
 // Samples of eight bits: the high byte of two, rounded.
 std::uint8_t narrowed(std::uint16_t sample, int shift) {
-    const int top = (sample << shift) & 0xFFFF;
-    return static_cast<std::uint8_t>(std::min(top + 128, 65535) >> 8);
+    const unsigned top = (unsigned{sample} << static_cast<unsigned>(shift)) & 0xFFFFU;
+    return static_cast<std::uint8_t>(std::min(top + 128U, 65535U) >> 8U);
 }
 
 std::uint8_t narrowed(std::uint8_t sample, int /*shift*/) { return sample; }

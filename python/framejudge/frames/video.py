@@ -97,6 +97,13 @@ class Video:
             MissingExtraError: Without the extra ``[video]``.
             VideoError: If it can't be opened or holds no video.
             VideoTimeoutError: If the server does not answer in time.
+
+        >>> import numpy as np
+        >>> from framejudge import frames
+        >>> motion_jpeg = 3 * frames.encode_jpeg(np.zeros((48, 64, 3), dtype=np.uint8))
+        >>> with frames.Video(motion_jpeg, format="mjpeg") as video:
+        ...     [(frame.index, frame.pixels.shape) for frame in video.frames(indices=[2, 0])]
+        [(2, (48, 64, 3)), (0, (48, 64, 3))]
         """
         if threads != "auto" and (not isinstance(threads, int) or threads < 1):
             raise InputError(f'threads must be "auto" or at least 1, got {threads!r}')
