@@ -112,7 +112,7 @@ def decoding(title: str, pixels: Pixels) -> None:
 def encoding(title: str, pixels: Pixels) -> None:
     tasks: dict[str, Callable[[], bytes]] = {
         f"level {level}": lambda level=level: frames.encode_png(pixels, level=level)
-        for level in (1, 3, 6, 9)
+        for level in (1, 3, 5, 7, 9)
     }
     tasks["Pillow optimize"] = lambda: pillow_png(pixels, optimize=True)
     times = interleaved(dict(tasks))

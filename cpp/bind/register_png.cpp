@@ -26,7 +26,7 @@ build alone; there is no metadata. The GIL is released.
 
 Args:
     array: (H, W), (H, W, 1), (H, W, 3) or (H, W, 4) uint8; four channels are straight alpha.
-    level: how hard to compress, 0 (stored) to 9 (smallest); default 6.
+    level: how hard to compress, 0 (stored) to 9 (smallest); default 5.
 
 Returns:
     The file's bytes.
@@ -44,7 +44,7 @@ b'\x89PNG\r\n\x1a\n'
 } // namespace
 
 void register_png(py::module_& module) {
-    module.def("encode_png", &encode, py::arg("array"), py::kw_only(), py::arg("level") = 6,
+    module.def("encode_png", &encode, py::arg("array"), py::kw_only(), py::arg("level") = 5,
                kEncodePngDoc);
     module.attr("encode_png").attr("__module__") = "framejudge.frames";
 }
