@@ -381,6 +381,12 @@ def test_constructor_options_are_checked(bframes):
         Video(bframes, hw="abacus")
 
 
+@pytest.mark.skipif(Path("/dev/nvidia0").exists(), reason="there is such a GPU here")
+def test_hardware_that_is_not_there_is_an_error_not_a_slow_fallback(bframes):
+    with pytest.raises(ConfigurationError, match="hw='cuda'"):
+        list(Video(bframes, hw="cuda").frames())
+
+
 def test_a_closed_video_gives_no_more_frames(bframes):
     video = Video(bframes)
     video.close()

@@ -96,6 +96,7 @@ class Video:
         Raises:
             MissingExtraError: Without the extra ``[video]``.
             VideoError: If it can't be opened or holds no video.
+            ConfigurationError: If `hw` does not work here, or not for this codec.
             VideoTimeoutError: If the server does not answer in time.
 
         >>> import numpy as np
@@ -240,11 +241,14 @@ class Video:
         started = time.monotonic()
         try:
             container = self._opened(av, self._format)
-        except av.error.FFmpegError as error:
+        except (av.error.FFmpegError, RuntimeError) as error:
             limit = self.open_timeout_s
             is_late = limit is not None and time.monotonic() - started >= limit * 0.95
             if is_late or isinstance(error, av.error.ExitError):
                 raise VideoTimeoutError(f"{self.name}: no answer in {limit} s") from error
+            if self.hw is not None:
+                text = f"{self.name}: can't be opened with hw={self.hw!r}: {error}"
+                raise ConfigurationError(text) from error
             if self._format is not None or not self._source.looks_like_jpegs():
                 raise VideoError(f"{self.name}: can't be opened as video: {error}") from error
             container = self._opened_as_jpegs(av)
