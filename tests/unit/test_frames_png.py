@@ -61,6 +61,23 @@ def test_transparent_pixels_keep_their_colour_when_alpha_is_dropped():
     assert np.array_equal(frames.decode(frames.encode_png(pixels)), pixels[..., :3])
 
 
+def test_hidden_colours_do_not_bleed_into_a_resized_picture():
+    pixels = np.zeros((8, 8, 4), np.uint8)
+    pixels[:, :4] = (255, 0, 0, 0)  # red that nobody should see
+    pixels[:, 4:] = (0, 0, 255, 255)
+    file = frames.encode_png(pixels)
+    assert frames.decode(file, size=(1, 2), filter="area", background=(10, 20, 30)).tolist() == [
+        [[10, 20, 30], [0, 0, 255]]
+    ]
+    scale = {"mean": (0.0, 0.0, 0.0), "std": (1.0, 1.0, 1.0)}
+    tensor = frames.decode_to_tensor(
+        [file], size=(1, 2), filter="area", background=(0, 255, 0), **scale
+    )
+    expected = frames.to_tensor([np.array([[[0, 255, 0], [0, 0, 255]]], np.uint8)], **scale)
+    assert np.array_equal(tensor, expected)
+    assert np.array_equal(frames.decode(file, max_side_px=8), pixels[..., :3])
+
+
 def test_16_bit_gray_is_shifted_not_clipped():
     values = np.array([[0, 255, 256, 30000, 65535]], np.uint16)
     file = saved(Image.fromarray(values))

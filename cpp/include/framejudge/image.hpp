@@ -59,7 +59,8 @@ struct DecodeOptions {
     PixelMode mode = PixelMode::kRgb;
     bool orient = true;
     bool partial = false;
-    std::array<std::uint8_t, 3> background = {255, 255, 255}; // under alpha, and for unread rows
+    std::array<std::uint8_t, 3> background = {255, 255,
+                                              255}; // of decode_flat(), and of unread rows
     // A codec that can scale while decoding may do so as long as both sides, in stored orientation,
     // stay at least this long; 0 asks for the full size.
     std::size_t cover_width = 0;
@@ -80,7 +81,13 @@ struct DecodeReport {
 // Reads the header alone. Throws ImageError.
 ImageInfo probe_image(ByteView bytes, const DecodeLimits& limits);
 
-// Decodes any format named above: upright if `orient`, in the asked mode. Throws ImageError.
+// Decodes any format named above: upright if `orient`, in the asked mode. A mode without alpha
+// drops it: a transparent pixel shows the colour it stores. Throws ImageError.
 Pixels decode_image(ByteView bytes, const DecodeOptions& options, DecodeReport& report);
+
+// The same for pixels that a resize will mix: in a mode without alpha they are laid over the
+// background, so that colours nobody should see do not bleed. `info` is the picture's.
+Pixels decode_flat(ByteView bytes, const ImageInfo& info, const DecodeOptions& options,
+                   DecodeReport& report);
 
 } // namespace framejudge

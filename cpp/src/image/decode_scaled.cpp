@@ -50,7 +50,9 @@ Pixels decode_scaled(ByteView bytes, const DecodeOptions& options, const TargetS
     upright.orient = false;
     upright.cover_width = wanted.width;
     upright.cover_height = wanted.height;
-    Pixels pixels = decode_image(bytes, upright, report);
+    const bool stays = wanted.width == stored.width && wanted.height == stored.height;
+    Pixels pixels =
+        stays ? decode_image(bytes, upright, report) : decode_flat(bytes, info, upright, report);
     if (pixels.width() != wanted.width || pixels.height() != wanted.height) {
         const double scale = report.scale_denominator;
         // A scaled JPEG is padded to whole pixels; the padding is left out.

@@ -80,7 +80,7 @@ Pixels decode(const TensorSource& source, const TensorOptions& options, DecodeRe
     };
     decoding.cover_width = cover(stored.width, plan.kept.width, plan.width);
     decoding.cover_height = cover(stored.height, plan.kept.height, plan.height);
-    const Pixels decoded = decode_image(source.bytes, decoding, report);
+    const Pixels decoded = decode_flat(source.bytes, info, decoding, report);
     const Box box = box_of(plan, stored, report.scale_denominator, decoded.view());
     Pixels resized = resize(decoded.view(), box, plan.width, plan.height, options.filter);
     return options.decode.orient ? apply_orientation(std::move(resized), info.orientation)

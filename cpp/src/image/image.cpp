@@ -132,4 +132,14 @@ Pixels decode_image(ByteView bytes, const DecodeOptions& options, DecodeReport& 
     return pixels;
 }
 
+Pixels decode_flat(ByteView bytes, const ImageInfo& info, const DecodeOptions& options,
+                   DecodeReport& report) {
+    if (!info.has_alpha || options.mode == PixelMode::kRgba) {
+        return decode_image(bytes, options, report);
+    }
+    DecodeOptions with_alpha = options;
+    with_alpha.mode = PixelMode::kRgba;
+    return to_mode(decode_image(bytes, with_alpha, report), options.mode, options.background);
+}
+
 } // namespace framejudge

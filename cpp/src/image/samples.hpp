@@ -16,8 +16,9 @@ constexpr std::uint8_t luma_of(unsigned red, unsigned green, unsigned blue) {
 }
 
 // NOTE [alpha]
-// Alpha is straight. Modes without it drop it: a transparent pixel keeps the colour it stores. Who
-// wants a picture on a background takes RGBA and composes, before any resizing.
+// Alpha is straight. Modes without it drop it, as every reader of these formats does by default: a
+// transparent pixel keeps the colour it stores. Before a resize, which would mix such colours in,
+// decode_flat() lays the picture over a background instead.
 
 // Converts pixels of 1 (grey), 2 (grey, alpha), 3 or 4 channels. `to` may not overlap `from`.
 void convert_row(const std::uint8_t* from, std::size_t channels, std::uint8_t* to, PixelMode mode,

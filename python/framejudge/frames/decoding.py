@@ -142,8 +142,9 @@ def decode(
         size: (height, width) in pixels, whatever the proportion. Not together with `max_side_px`.
         mode: ``"rgb"`` (default), ``"gray"`` (BT.601 luma) or ``"rgba"`` (straight alpha).
         orient: Turn it upright as EXIF or XMP says.
-        background: RGB, 0 to 255, under transparent pixels unless the mode is ``"rgba"``, and in
-            rows that `partial` could not read.
+        background: RGB, 0 to 255, in rows that `partial` could not read, and under transparent
+            pixels that are resized without their alpha. At full size ``"rgb"`` and ``"gray"`` drop
+            the alpha: a transparent pixel shows the colour it stores.
         partial: Return what is there of a damaged picture.
         filter: Of the antialiased resize: ``"area"``, ``"bilinear"``, ``"bicubic"``, ``"lanczos"``.
         limits: What it may cost.
@@ -193,7 +194,8 @@ def decode(
         )
         return (array, info) if return_info else array
     if not return_info:
-        return result  # type: ignore[no-any-return]
+        pixels: Picture = result
+        return pixels
     array, report = result
     return array, DecodeInfo(**report)
 
