@@ -142,9 +142,11 @@ private:
 
     // The contents of all IDAT in one piece, up to the first that is broken.
     ByteView image_data() {
-        if (file_.image_chunks > 1) {
-            joined_.reserve(file_.image_data_bytes);
+        const bool is_split = file_.image_chunks > 1;
+        if (is_split) {
+            joined_ = Pixels::uninitialized(std::max<std::size_t>(file_.image_data_bytes, 1), 1, 1);
         }
+        std::size_t joined = 0;
         PngChunks chunks(bytes_);
         PngChunk chunk;
         ByteView only{nullptr, 0};
@@ -157,13 +159,14 @@ private:
                 damaged("PNG: " + chunk.fault());
                 is_trusted = false; // one report is enough; its data may still be of use
             }
-            if (file_.image_chunks == 1) {
+            if (!is_split) {
                 only = chunk.data;
-            } else {
-                joined_.insert(joined_.end(), chunk.data.data, chunk.data.data + chunk.data.size);
+            } else if (chunk.data.size != 0) {
+                std::memcpy(joined_.data() + joined, chunk.data.data, chunk.data.size);
+                joined += chunk.data.size;
             }
         }
-        return file_.image_chunks == 1 ? only : ByteView{joined_.data(), joined_.size()};
+        return is_split ? ByteView{joined_.data(), joined} : only;
     }
 
     void inflate() {
@@ -304,7 +307,7 @@ private:
     std::size_t filtered_size_ = 0; // of all rows with their filters
     std::size_t possible_size_ = 0; // what of it IDAT can hold
     std::size_t available_ = 0;     // inflated bytes
-    std::vector<std::uint8_t> joined_;
+    Pixels joined_; // from the pool, as is the next: fresh memory costs more than filling it
     Pixels filtered_;
 };
 
