@@ -63,7 +63,7 @@ def test_alpha_of_a_pam_is_kept_or_dropped():
 def test_a_cut_file_is_an_error_or_rows_and_background(kind):
     pixels = RNG.integers(0, 200, (10, 8, 3), np.uint8)
     file = saved(Image.fromarray(pixels), kind)[:-60]
-    with pytest.raises(errors.DamagedImageError, match="bytes?"):
+    with pytest.raises(errors.DamagedImageError, match=r"bytes?"):
         frames.decode(file)
     got, info = frames.decode(file, partial=True, background=(255, 0, 255), return_info=True)
     assert info.damaged
