@@ -261,10 +261,12 @@ py::dict report_of(const DecodeReport& report) {
 }
 
 void register_frames(py::module_& module) {
-    py::class_<DecodeLimits>(module, "DecodeLimits")
+    // Classes without static properties need no metaclass of their own.
+    const py::metaclass plain(reinterpret_cast<PyObject*>(&PyType_Type));
+    py::class_<DecodeLimits>(module, "DecodeLimits", plain)
         .def(py::init(&limits_of), py::arg("max_pixels"), py::arg("max_bytes"),
              py::arg("max_scans"), py::arg("time_budget_s"));
-    py::class_<Plan>(module, "DecodePlan")
+    py::class_<Plan>(module, "DecodePlan", plain)
         .def(py::init(&make_plan), py::arg("mode"), py::arg("orient"), py::arg("partial"),
              py::arg("background"), py::arg("size"), py::arg("max_side_px"), py::arg("filter"),
              py::arg("limits"));

@@ -16,9 +16,7 @@ __all__ = ["Encoded", "encoded_bytes"]
 Encoded: TypeAlias = bytes | bytearray | memoryview | NDArray[np.uint8] | str | os.PathLike[str]
 
 
-def encoded_bytes(
-    data: Encoded, *, max_bytes: int
-) -> bytes | bytearray | memoryview | NDArray[np.uint8]:
+def encoded_bytes(data: Encoded, *, max_bytes: int) -> bytes | bytearray | memoryview:
     """The encoded picture; a path is read."""
     if isinstance(data, bytes | bytearray | memoryview):
         return data
@@ -28,7 +26,7 @@ def encoded_bytes(
                 "data must be the encoded bytes, as one dimension of uint8; got shape "
                 f"{data.shape} of {data.dtype}"
             )
-        return np.ascontiguousarray(data)
+        return np.ascontiguousarray(data).data
     if isinstance(data, str | os.PathLike):
         return _read(data, max_bytes)
     raise InputError(
