@@ -1,4 +1,4 @@
-"""What the benchmarks of the frame path share: a picture like a photo, and interleaved CPU times."""
+"""What benchmarks of the frame path share: a picture like a photo, interleaved CPU times."""
 
 from __future__ import annotations
 

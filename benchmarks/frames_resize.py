@@ -13,11 +13,10 @@ from collections.abc import Callable
 import cv2
 import numpy as np
 import simplejpeg
-from frames_common import cpu_times, photo, psnr, show
 from PIL import Image
 
-import framejudge as fj
-from framejudge import frames
+from framejudge import _core, frames
+from frames_common import cpu_times, photo, psnr, show
 
 MEAN = np.array([0.485, 0.456, 0.406], dtype=np.float32)
 STD = np.array([0.229, 0.224, 0.225], dtype=np.float32)
@@ -43,9 +42,7 @@ def resize_alone(picture: np.ndarray, side: int) -> None:
     methods: dict[str, Callable[[], object]] = {
         "framejudge area": lambda: frames.resize(picture, size=(side, side)),
         "framejudge bilinear": lambda: frames.resize(picture, size=(side, side), filter="bilinear"),
-        "cv2 INTER_AREA": lambda: cv2.resize(
-            picture, (side, side), interpolation=cv2.INTER_AREA
-        ),
+        "cv2 INTER_AREA": lambda: cv2.resize(picture, (side, side), interpolation=cv2.INTER_AREA),
         "Pillow BOX": lambda: image.resize((side, side), Image.Resampling.BOX),
         "Pillow BILINEAR": lambda: image.resize((side, side), Image.Resampling.BILINEAR),
         "cv2 INTER_LINEAR (aliased)": lambda: cv2.resize(picture, (side, side)),
@@ -95,7 +92,7 @@ def to_tensor_from_jpeg(picture: np.ndarray, height: int, width: int) -> None:
     jpeg = buffer.getvalue()
     encoded = np.frombuffer(jpeg, dtype=np.uint8)
     out = np.zeros((1, 3, height, width), dtype=np.float32)
-    factor = 4 if min(picture.shape[0] / height, picture.shape[1] / width) >= 4 else 2  # noqa: PLR2004
+    factor = 4 if min(picture.shape[0] / height, picture.shape[1] / width) >= 4 else 2
     flag = {2: cv2.IMREAD_REDUCED_COLOR_2, 4: cv2.IMREAD_REDUCED_COLOR_4}[factor]
 
     def cv2_reduced() -> np.ndarray:
@@ -139,8 +136,7 @@ def to_tensor_from_jpeg(picture: np.ndarray, height: int, width: int) -> None:
 
 def main() -> None:
     cv2.setNumThreads(1)
-    fj.build_info()
-    fj._core.set_threads(1)
+    _core.set_threads(1)
     full_hd, ultra_hd = photo(1080, 1920), photo(2160, 3840)
     resize_alone(full_hd, 384)
     normalise_alone(full_hd)

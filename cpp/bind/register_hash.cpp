@@ -109,13 +109,13 @@ template <typename Hash> py::bytes hash_bytes(py::handle data, Hash hash) {
 } // namespace
 
 void register_hash(py::module_& module) {
-    module.attr("_hash_version") = kHashVersion;
-    module.def("_picture_hash", &picture_hash, py::arg("picture"), py::arg("algorithm"),
+    module.attr("hash_version") = kHashVersion;
+    module.def("picture_hash", &picture_hash, py::arg("picture"), py::arg("algorithm"),
                py::arg("limits"));
-    module.def("_hamming", &distances, py::arg("a"), py::arg("b"));
-    module.def("_find_duplicates", &duplicates, py::arg("hashes"), py::arg("max_distance"));
-    module.def("_xxh3_128", [](py::handle data) { return hash_bytes(data, xxh3_128); });
-    module.def("_sha256", [](py::handle data) { return hash_bytes(data, sha256); });
+    module.def("hamming", &distances, py::arg("a"), py::arg("b"));
+    module.def("find_duplicates", &duplicates, py::arg("hashes"), py::arg("max_distance"));
+    module.def("xxh3_128", [](py::handle data) { return hash_bytes(data, xxh3_128); });
+    module.def("sha256", [](py::handle data) { return hash_bytes(data, sha256); });
 }
 
 } // namespace framejudge::bind

@@ -156,19 +156,19 @@ Raises:
 >>> import numpy as np
 >>> from framejudge import frames
 >>> white = np.full((1, 1, 3), 255, dtype=np.uint8)
->>> frames.to_tensor(white, mean=(0.5, 0.5, 0.0), std=(0.5, 0.25, 1.0)).ravel().tolist()
+>>> frames.to_tensor(white, mean=(0.5, 0.5, 0.0), std=(0.5, 0.25, 1.0)).ravel().round(6).tolist()
 [1.0, 2.0, 1.0]
 )";
 
 } // namespace
 
 void register_tensor(py::module_& module) {
-    py::class_<TensorOptions>(module, "_TensorOptions")
+    py::class_<TensorOptions>(module, "TensorOptions")
         .def(py::init(&options_of), py::kw_only(), py::arg("size"), py::arg("fit"),
              py::arg("filter"), py::arg("pad_color"), py::arg("mean"), py::arg("std"),
              py::arg("dtype"), py::arg("orient"), py::arg("partial"), py::arg("background"),
              py::arg("limits"));
-    module.def("_decode_to_tensor", &decode_to_tensor_array, py::arg("items"), py::arg("options"),
+    module.def("decode_to_tensor", &decode_to_tensor_array, py::arg("items"), py::arg("options"),
                py::arg("threads"), py::arg("out"));
     module.def("to_tensor", &to_tensor_array, py::arg("arrays"), py::kw_only(), py::arg("mean"),
                py::arg("std"), py::arg("dtype") = "float32", py::arg("layout") = "NCHW",

@@ -18,7 +18,7 @@ namespace {
 constexpr double kPi = 3.14159265358979323846;
 constexpr std::size_t kBitSide = 16;
 constexpr std::size_t kLongestSide = 1024; // larger pictures are shrunk to it
-constexpr std::size_t kShortestSide = 5;  // smaller pictures have no hash
+constexpr std::size_t kShortestSide = 5;   // smaller pictures have no hash
 
 struct Plane {
     std::size_t width;

@@ -120,7 +120,7 @@ def phash(picture: Picture, *, limits: Limits = _DEFAULT_LIMITS) -> PictureHash:
 def pdq(picture: Picture, *, limits: Limits = _DEFAULT_LIMITS) -> PictureHash:
     """Meta's PDQ: 256 bits, and a quality that says whether there is enough to see.
 
-    Of an array of up to 512 pixels a side, equal to pdqhash 0.2; a larger one is shrunk to that
+    Of an array of up to 1024 pixels a side, equal to pdqhash 0.2; a larger one is shrunk to that
     first. Of encoded bytes, the luma is decoded at the smallest scale that leaves 256 pixels a
     side. Pictures count as the same from 31 bits down.
 
@@ -150,11 +150,11 @@ def _hash(picture: Picture, algorithm: Algorithm, limits: Limits) -> PictureHash
     is_array = isinstance(picture, np.ndarray) and picture.ndim != 1
     content = picture if is_array else encoded_bytes(picture, max_bytes=limits.max_bytes)
     try:
-        digest, quality = _core._picture_hash(content, algorithm, core_limits)
+        digest, quality = _core.picture_hash(content, algorithm, core_limits)
     except UnsupportedImageError as refusal:
         pixels, _ = decode_with_pillow(content, limits, refusal, orient=True)
-        digest, quality = _core._picture_hash(pixels, algorithm, core_limits)
-    return PictureHash(digest, algorithm, _core._hash_version, quality)
+        digest, quality = _core.picture_hash(pixels, algorithm, core_limits)
+    return PictureHash(digest, algorithm, _core.hash_version, quality)
 
 
 def hamming(a: Hashes, b: Hashes) -> int | NDArray[np.uint32]:
@@ -172,7 +172,8 @@ def hamming(a: Hashes, b: Hashes) -> int | NDArray[np.uint32]:
 
     >>> import numpy as np
     >>> from framejudge import frames
-    >>> frames.hamming(np.array([0, 255], np.uint8), np.array([[0, 254], [1, 0]], np.uint8)).tolist()
+    >>> one, many = np.array([0, 255], np.uint8), np.array([[0, 254], [1, 0]], np.uint8)
+    >>> frames.hamming(one, many).tolist()
     [1, 9]
     """
     kinds = _kinds(a) | _kinds(b)
@@ -186,7 +187,7 @@ def hamming(a: Hashes, b: Hashes) -> int | NDArray[np.uint32]:
         )
     if len(rows_b) == 1 and len(rows_a) != 1:
         rows_a, rows_b = rows_b, rows_a
-    distances: NDArray[np.uint32] = _core._hamming(rows_a, rows_b)
+    distances: NDArray[np.uint32] = _core.hamming(rows_a, rows_b)
     return int(distances[0]) if single_a and single_b else distances
 
 
@@ -216,7 +217,7 @@ def find_duplicates(hashes: Hashes, max_distance: int) -> NDArray[np.int64]:
     if len(kinds) > 1:
         raise InputError(f"hashes must come from one algorithm and version, got {sorted(kinds)}")
     rows, _ = _rows(hashes)
-    pairs: NDArray[np.int64] = _core._find_duplicates(rows, min(max_distance, 8 * rows.shape[1]))
+    pairs: NDArray[np.int64] = _core.find_duplicates(rows, min(max_distance, 8 * rows.shape[1]))
     return pairs
 
 
@@ -233,7 +234,7 @@ def xxh3_128(data: Encoded) -> bytes:
     >>> frames.xxh3_128(b"").hex()
     '99aa06d3014798d86001c324468d497f'
     """
-    digest: bytes = _core._xxh3_128(encoded_bytes(data, max_bytes=_ANY_SIZE))
+    digest: bytes = _core.xxh3_128(encoded_bytes(data, max_bytes=_ANY_SIZE))
     return digest
 
 
@@ -250,7 +251,7 @@ def sha256(data: Encoded) -> bytes:
     >>> frames.sha256(b"abc").hex()[:8]
     'ba7816bf'
     """
-    digest: bytes = _core._sha256(encoded_bytes(data, max_bytes=_ANY_SIZE))
+    digest: bytes = _core.sha256(encoded_bytes(data, max_bytes=_ANY_SIZE))
     return digest
 
 

@@ -34,7 +34,7 @@ def decode_to_tensor(
     mean: Constants,
     std: Constants,
     fit: Fit = "stretch",
-    filter: Filter = "bilinear",
+    filter: Filter = "bilinear",  # resize calls it so too
     dtype: Literal["float32", "float16"] = "float32",
     out: NDArray[Any] | None = None,
     orient: bool = True,
@@ -54,7 +54,7 @@ def decode_to_tensor(
     mean: Constants,
     std: Constants,
     fit: Fit = "stretch",
-    filter: Filter = "bilinear",
+    filter: Filter = "bilinear",  # resize calls it so too
     dtype: Literal["float32", "float16"] = "float32",
     out: NDArray[Any] | None = None,
     orient: bool = True,
@@ -73,7 +73,7 @@ def decode_to_tensor(
     mean: Constants,
     std: Constants,
     fit: Fit = "stretch",
-    filter: Filter = "bilinear",
+    filter: Filter = "bilinear",  # noqa: A002  # resize calls it so too
     dtype: Literal["float32", "float16"] = "float32",
     out: NDArray[Any] | None = None,
     orient: bool = True,
@@ -123,12 +123,13 @@ def decode_to_tensor(
     >>> import numpy as np
     >>> from framejudge import frames
     >>> jpeg = frames.encode_jpeg(np.full((48, 64, 3), 255, dtype=np.uint8))
-    >>> frames.decode_to_tensor([jpeg, jpeg], size=(2, 2), mean=0.5, std=0.5)[1, 0].tolist()
-    [[1.0, 1.0], [1.0, 1.0]]
+    >>> tensor = frames.decode_to_tensor([jpeg, jpeg], size=(2, 2), mean=0.5, std=0.5)
+    >>> tensor.shape, tensor.round(6).min().item(), tensor.round(6).max().item()
+    ((2, 3, 2, 2), 1.0, 1.0)
     """
     if on_error not in {"raise", "record"}:
         raise InputError(f"on_error must be 'raise' or 'record', got {on_error!r}")
-    options = _core._TensorOptions(
+    options = _core.TensorOptions(
         size=size,
         fit=fit,
         filter=filter,
@@ -144,11 +145,14 @@ def decode_to_tensor(
         ),
     )
     contents, errors = _contents(items, limits)
-    array, reports = _core._decode_to_tensor(contents, options, threads, out)
+    array, reports = _core.decode_to_tensor(contents, options, threads, out)
     infos = [DecodeInfo(**report) for report, _ in reports]
-    for i, (_, error) in enumerate(reports):
-        if isinstance(error, UnsupportedImageError) and i not in errors:
-            error, infos[i] = _through_pillow(contents[i], options, array[i], error, limits, orient)
+    for i, (_, failure) in enumerate(reports):
+        error = failure
+        if isinstance(failure, UnsupportedImageError) and i not in errors:
+            error, infos[i] = _through_pillow(
+                contents[i], options, array[i], failure, limits, orient
+            )
         if error is not None:
             errors.setdefault(i, error)
     for i, error in sorted(errors.items()):
@@ -192,5 +196,5 @@ def _through_pillow(
         pixels, info = decode_with_pillow(content, limits, refusal, orient=orient)
     except ImageError as error:
         return error, DecodeInfo(format="unknown", width=0, height=0, channels=0)
-    _core._decode_to_tensor([pixels], options, 1, tensor[np.newaxis])
+    _core.decode_to_tensor([pixels], options, 1, tensor[np.newaxis])
     return None, info
