@@ -162,6 +162,16 @@ TEST_CASE("codings that are not read are named") {
     CHECK_THROWS_WITH_AS(decode(deep), doctest::Contains("got 12"), ImageUnsupportedError);
 }
 
+TEST_CASE("a component without a scan is damage, not a silent gray") {
+    Bytes bytes = noise_jpeg(kWidth, kHeight, 1);
+    const std::size_t frame = find_marker(bytes, kSof0);
+    bytes[frame + 3] = 17; // the segment's length with two more components
+    bytes[frame + 9] = 3;
+    bytes = inserted(bytes, frame + 13, {2, 0x11, 0, 3, 0x11, 0});
+    CHECK(failure_of(bytes) == "JPEG: the scans of a component are missing");
+    CHECK(decode(bytes, true).report.damaged);
+}
+
 Bytes claiming(Bytes bytes, std::size_t width, std::size_t height) {
     const std::size_t frame = find_marker(bytes, kSof0);
     bytes[frame + 5] = static_cast<std::uint8_t>(height >> 8U);

@@ -247,8 +247,12 @@ Attempt attempt(ByteView bytes, const JpegHeader& header, const DecodeOptions& o
             whole_rows(session, cinfo.output_height, static_cast<int>(cinfo.scale_denom)));
         const bool coarse = done && is_coarse(cinfo);
         if (done && multiple_scans && !session.all_components_seen()) {
+            constexpr const char* kText = "JPEG: the scans of a component are missing";
+            if (!options.partial) {
+                throw ImageDamagedError(kText);
+            }
             session.damaged = true;
-            report.damage.emplace_back("JPEG: a component has no data");
+            report.damage.emplace_back(kText);
         }
         if (done && !lost_here(session)) {
             done = session.run(finish);
