@@ -7,7 +7,7 @@
 //   dhash-1  is imagehash 4's dhash on Pillow 13, bit for bit.
 //   phash-1  is imagehash 4's phash on Pillow 13, bit for bit; its coefficients are rounded to
 //            1/1024, so that a flat picture's bits are not its rounding errors.
-//   pdq-1    is Meta's PDQ as of pdqhash 0.2, bit for bit, for pictures of up to 1024 pixels a side;
+//   pdq-1    is Meta's PDQ as of pdqhash 0.2, bit for bit, of pictures of up to 1024 pixels a side;
 //            larger ones are shrunk to that first.
 // Of encoded bytes, a JPEG's luma is decoded at a half, a quarter or an eighth where enough is
 // left: a bit or two of the hash may differ from the whole picture's.
