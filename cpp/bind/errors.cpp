@@ -4,6 +4,7 @@
 #include "framejudge/errors.hpp"
 
 #include <exception>
+#include <new>
 
 namespace framejudge::bind {
 namespace {
@@ -31,6 +32,10 @@ struct Row {
 constexpr Row kTable[] = {
     {raise_if<InvalidInput>, "InputError"},
     {raise_if<ConfigurationError>, "ConfigurationError"},
+    {raise_if<ImageUnsupportedError>, "UnsupportedImageError"},
+    {raise_if<ImageDamagedError>, "DamagedImageError"},
+    {raise_if<ImageLimitError>, "ImageLimitError"},
+    {raise_if<ImageError>, "ImageError"}, // the base comes last
 };
 
 // NOLINTNEXTLINE(performance-unnecessary-value-param): pybind11 fixes the signature
@@ -47,6 +52,18 @@ void translate(std::exception_ptr current) {
 }
 
 } // namespace
+
+py::object exception_of(const std::exception_ptr& failure) {
+    try {
+        translate(failure);
+    } catch (const std::bad_alloc&) {
+        PyErr_NoMemory();
+    } catch (const std::exception& error) {
+        py::set_error(PyExc_RuntimeError, error.what());
+    }
+    const py::error_already_set error; // takes what was set
+    return error.value();
+}
 
 void register_errors(py::module_& /*module*/) { py::register_exception_translator(&translate); }
 

@@ -2,6 +2,7 @@
 #include "pybind.hpp"
 
 #include "framejudge/build_info.hpp"
+#include "framejudge/codec_info.hpp"
 #include "framejudge/errors.hpp"
 #include "framejudge/isa.hpp"
 #include "framejudge/thread_pool.hpp"
@@ -32,6 +33,11 @@ py::dict info() {
         PYBIND11_VERSION_MINOR) "." PYBIND11_TOSTRING(PYBIND11_VERSION_PATCH);
     result["isa"] = isa_name(active_isa());
     result["isa_supported"] = isa_tiers();
+    result["jpeg"] = jpeg_codec_name();
+    result["jpeg_simd"] = jpeg_codec_has_simd();
+    result["inflate"] = inflate_codec_name();
+    const std::string webp = webp_codec_name();
+    result["webp"] = webp.empty() ? py::object(py::none()) : py::object(py::str(webp));
     result["threads"] = budget.threads;
     result["threads_source"] = thread_source_name(budget.source);
     return result;

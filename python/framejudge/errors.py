@@ -6,6 +6,13 @@ FramejudgeError
 │   └── DataError                        a file, row or field of the input data that can't be used
 ├── ConfigurationError (ValueError)      an option, environment variable or setup that can't work
 ├── MissingExtraError (ImportError)      an optional dependency is not installed
+├── ImageError (ValueError)              a picture that can't be decoded or encoded
+│   ├── UnsupportedImageError            no picture of a known kind, or a coding that isn't read
+│   ├── DamagedImageError                data are missing or contradict each other
+│   └── ImageLimitError                  larger than the limits allow, or takes longer
+├── VideoError (ValueError)              a video that can't be opened or read
+│   ├── DamagedVideoError                data are missing, and that was to be an error
+│   └── VideoTimeoutError (TimeoutError) a server that does not answer or falls silent
 ├── ScoringError (RuntimeError)          an embedder or scorer returned something unusable
 └── ModelError (OSError)                 weights that can't be found, fetched or trusted
     ├── ModelNotFoundError (FileNotFoundError)
@@ -21,8 +28,12 @@ from collections.abc import Callable
 
 __all__ = [
     "ConfigurationError",
+    "DamagedImageError",
+    "DamagedVideoError",
     "DataError",
     "FramejudgeError",
+    "ImageError",
+    "ImageLimitError",
     "InputError",
     "MissingExtraError",
     "ModelDownloadError",
@@ -30,6 +41,9 @@ __all__ = [
     "ModelIntegrityError",
     "ModelNotFoundError",
     "ScoringError",
+    "UnsupportedImageError",
+    "VideoError",
+    "VideoTimeoutError",
 ]
 
 
@@ -61,6 +75,34 @@ class MissingExtraError(FramejudgeError, ImportError):
     def __reduce__(self) -> tuple[Callable[..., MissingExtraError], tuple[()]]:
         """Pickle by the arguments it was made with; errors travel between processes."""
         return functools.partial(type(self), self.what, extra=self.extra), ()
+
+
+class ImageError(FramejudgeError, ValueError):
+    """A picture can't be decoded or encoded; the message says what is wrong and where."""
+
+
+class UnsupportedImageError(ImageError):
+    """The bytes are no picture of a known kind, or use a coding that is not read."""
+
+
+class DamagedImageError(ImageError):
+    """Data of the picture are missing or contradict each other."""
+
+
+class ImageLimitError(ImageError):
+    """The picture is larger, or takes longer, than the limits allow."""
+
+
+class VideoError(FramejudgeError, ValueError):
+    """A video can't be opened or read; the message names it and says what is wrong."""
+
+
+class DamagedVideoError(VideoError):
+    """Data of the video are missing or contradict each other; raised where that was asked for."""
+
+
+class VideoTimeoutError(VideoError, TimeoutError):
+    """A server does not answer, or has been silent for too long."""
 
 
 class ScoringError(FramejudgeError, RuntimeError):

@@ -17,4 +17,28 @@ public:
     using std::runtime_error::runtime_error;
 };
 
+// A picture can't be decoded: the text names what is wrong and where.
+class ImageError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+// The bytes are no picture of a known kind, or use a coding that is not supported.
+class ImageUnsupportedError : public ImageError {
+public:
+    using ImageError::ImageError;
+};
+
+// The picture is damaged: data are missing or contradict each other.
+class ImageDamagedError : public ImageError {
+public:
+    using ImageError::ImageError;
+};
+
+// The picture is larger, or takes longer, than the limits allow.
+class ImageLimitError : public ImageError {
+public:
+    using ImageError::ImageError;
+};
+
 } // namespace framejudge

@@ -1,0 +1,7 @@
+// Any bytes as JPEG.
+#include "image_target.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    framejudge::fuzz::decode_all({data, size}, framejudge::ImageFormat::kJpeg);
+    return 0;
+}
