@@ -7,6 +7,11 @@ from __future__ import annotations
 
 SCRIPTS = {
     "blind-spots": "benchmarks.blind_spots",
+    "frames-decode": "benchmarks.frames_decode",
+    "frames-hash": "benchmarks.frames_hash",
+    "frames-png": "benchmarks.frames_png",
+    "frames-resize": "benchmarks.frames_resize",
+    "frames-video": "benchmarks.frames_video",
     "score": "benchmarks.score_frames",
     "cosine": "benchmarks.cosine_peers",
     "encoder": "benchmarks.encoder_throughput",

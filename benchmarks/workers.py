@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import statistics
 import subprocess
@@ -47,6 +48,7 @@ def interleave_workers(
     processes = {
         name: subprocess.Popen(
             [sys.executable, "-m", module, "--worker", name, *options],
+            env={**os.environ, "TQDM_DISABLE": "1"},  # a peer's progress bar costs it time
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -64,7 +64,9 @@ def test_a_whole_picture_decodes_to_its_pixels(name):
     if sha(rgb) in exact_hashes(entry):
         return
     if entry["compare"] != "lossy":
-        pytest.skip("no hash applies") if "trap" in entry else pytest.fail("other pixels")
+        # A reference value marked as a trap must not be met; nothing else is known of the pixels.
+        assert "trap" in entry, "other pixels"
+        return
     # A conversion or a filter that may differ by `mean_abs` on average moves no mean by more.
     tolerance = entry["tolerance"]["mean_abs"]
     assert np.abs(rgb.reshape(-1, 3).mean(axis=0) - entry["mean_rgb"]).max() <= tolerance
