@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from framejudge._core import __version__, build_info
 
 if TYPE_CHECKING:
-    from framejudge import cosine, data, embedders, errors, metrics, scorers
+    from framejudge import cosine, data, embedders, errors, frames, metrics, scorers
     from framejudge.encoder import EmbeddingCache, Encoder
     from framejudge.metrics import ScoreRun, score
     from framejudge.schemas import Verdict
@@ -28,6 +28,7 @@ __all__ = [
     "data",
     "embedders",
     "errors",
+    "frames",
     "metrics",
     "score",
     "scorers",
@@ -44,6 +45,7 @@ _LAZY = {
     "data": "framejudge.data",
     "embedders": "framejudge.embedders",
     "errors": "framejudge.errors",
+    "frames": "framejudge.frames",
     "metrics": "framejudge.metrics",
     "score": "framejudge.metrics",
     "scorers": "framejudge.scorers",

@@ -19,6 +19,7 @@ PUBLIC_MODULES = [
     "framejudge.embedders",
     "framejudge.encoder",
     "framejudge.errors",
+    "framejudge.frames",
     "framejudge.metrics",
     "framejudge.report",
     "framejudge.schemas",
