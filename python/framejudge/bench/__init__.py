@@ -16,6 +16,7 @@ __all__ = ["SUITES", "BenchRow", "run"]
 SUITES: dict[str, str] = {
     "cosine": "framejudge.bench.cosine",
     "encoder": "framejudge.bench.encoder",
+    "frames": "framejudge.bench.frames",
 }
 
 

@@ -185,6 +185,7 @@ def open_episode(
     >>> with open_episode(file, times_key="t") as episode:
     ...     [(frame.index, frame.pts_s) for frame in episode.frames(every_s=0.2)]
     [(0, 0.0), (2, 0.2), (4, 0.4)]
+    >>> folder.cleanup()
     """
     name = os.fspath(path)
     try:
