@@ -163,7 +163,9 @@ Raises:
 } // namespace
 
 void register_tensor(py::module_& module) {
-    py::class_<TensorOptions>(module, "TensorOptions")
+    // A class without static properties needs no metaclass of its own.
+    const py::metaclass plain(reinterpret_cast<PyObject*>(&PyType_Type));
+    py::class_<TensorOptions>(module, "TensorOptions", plain)
         .def(py::init(&options_of), py::kw_only(), py::arg("size"), py::arg("fit"),
              py::arg("filter"), py::arg("pad_color"), py::arg("mean"), py::arg("std"),
              py::arg("dtype"), py::arg("orient"), py::arg("partial"), py::arg("background"),

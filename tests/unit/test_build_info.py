@@ -54,9 +54,16 @@ def test_everything_a_bug_report_needs_is_there():
         "pybind11",
         "isa",
         "isa_supported",
+        "jpeg",
+        "jpeg_simd",
+        "inflate",
+        "webp",
         "threads",
         "threads_source",
     }
+    assert info["jpeg"].startswith("libjpeg-turbo ")
+    # Without its SIMD code a JPEG takes two and a half times as long.
+    assert info["jpeg_simd"] is True
     assert info["cpp_standard"] >= 201703
     assert re.fullmatch(r"\d+\.\d+\.\d+\S*", info["pybind11"])
     assert info["isa_supported"][0] == "baseline"
