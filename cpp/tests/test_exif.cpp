@@ -10,14 +10,16 @@ namespace framejudge::test {
 namespace {
 
 Bytes tiff(bool big_endian, int type, int value) {
-    const auto u16 = [&](int number) {
-        const auto high = static_cast<std::uint8_t>(number >> 8);
-        const auto low = static_cast<std::uint8_t>(number & 255);
-        return big_endian ? Bytes{high, low} : Bytes{low, high};
+    const auto number_of = [&](int number, std::size_t size) {
+        Bytes bytes(size);
+        for (std::size_t i = 0; i < size; ++i) {
+            const auto byte = static_cast<std::uint8_t>(number >> (8 * i) & 255);
+            bytes[big_endian ? size - 1 - i : i] = byte;
+        }
+        return bytes;
     };
-    const auto u32 = [&](int number) {
-        return big_endian ? joined({0, 0}, u16(number)) : joined(u16(number), {0, 0});
-    };
+    const auto u16 = [&](int number) { return number_of(number, 2); };
+    const auto u32 = [&](int number) { return number_of(number, 4); };
     const std::uint8_t mark = big_endian ? 'M' : 'I';
     Bytes bytes = {mark, mark};
     Bytes stored = type == 4   ? u32(value)

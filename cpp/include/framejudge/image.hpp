@@ -50,7 +50,7 @@ enum class PixelMode : std::uint8_t { kGray = 1, kRgb = 3, kRgba = 4 };
 // What a picture may cost; see NOTE [decoding].
 struct DecodeLimits {
     std::size_t max_pixels = 178'000'000;
-    std::size_t max_bytes = std::size_t{1} << 30; // encoded
+    std::size_t max_bytes = std::size_t{1} << 30U; // encoded
     int max_scans = 100;
     double time_budget_s = 10.0;
 };

@@ -31,15 +31,17 @@ public:
     static Pixels uninitialized(std::size_t width, std::size_t height, std::size_t channels);
 
     std::uint8_t* data() { return memory_.get(); }
-    const std::uint8_t* data() const { return memory_.get(); }
+    [[nodiscard]] const std::uint8_t* data() const { return memory_.get(); }
     std::uint8_t* row(std::size_t y) { return memory_.get() + y * stride(); }
-    const std::uint8_t* row(std::size_t y) const { return memory_.get() + y * stride(); }
-    std::size_t width() const { return width_; }
-    std::size_t height() const { return height_; }
-    std::size_t channels() const { return channels_; }
-    std::size_t stride() const { return width_ * channels_; }
-    std::size_t size() const { return height_ * stride(); }
-    PixelView view() const { return {data(), width_, height_, channels_, stride()}; }
+    [[nodiscard]] const std::uint8_t* row(std::size_t y) const {
+        return memory_.get() + y * stride();
+    }
+    [[nodiscard]] std::size_t width() const { return width_; }
+    [[nodiscard]] std::size_t height() const { return height_; }
+    [[nodiscard]] std::size_t channels() const { return channels_; }
+    [[nodiscard]] std::size_t stride() const { return width_ * channels_; }
+    [[nodiscard]] std::size_t size() const { return height_ * stride(); }
+    [[nodiscard]] PixelView view() const { return {data(), width_, height_, channels_, stride()}; }
     // The memory itself, for an owner elsewhere; this object is empty afterwards.
     std::unique_ptr<std::uint8_t, PixelRelease> release();
 
@@ -51,7 +53,7 @@ private:
 };
 
 // Idle buffers are kept for the next picture, up to so many bytes; see NOTE [pixel pool].
-constexpr std::size_t kDefaultPixelPoolBytes = std::size_t{128} << 20;
+constexpr std::size_t kDefaultPixelPoolBytes = std::size_t{128} << 20U;
 
 struct PixelPoolState {
     std::size_t limit_bytes;

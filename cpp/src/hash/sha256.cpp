@@ -56,8 +56,8 @@ void sha256_block(std::uint32_t* state, const std::uint8_t* block) {
     }
 }
 
-bool has_sha_instructions() {
 #if defined(__x86_64__)
+bool has_sha_instructions() {
     // Bit 29 of EBX of leaf 7: GCC 12 has no name for it in __builtin_cpu_supports.
     unsigned eax = 0;
     unsigned ebx = 0;
@@ -65,10 +65,8 @@ bool has_sha_instructions() {
     unsigned edx = 0;
     return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (ebx >> 29U & 1U) != 0 &&
            __builtin_cpu_supports("sse4.1") != 0;
-#else
-    return false;
-#endif
 }
+#endif
 
 using BlocksFn = void (*)(std::uint32_t*, const std::uint8_t*, std::size_t);
 
