@@ -31,6 +31,12 @@ Dtype dtype_of(const py::array& array, const char* name) {
                        text_of(dtype));
 }
 
+// numpy.ma's; an array of numpy's own type isn't asked, as that costs as much as a short cosine.
+bool is_masked(py::handle object) {
+    const auto* plain = reinterpret_cast<PyTypeObject*>(py::detail::npy_api::get().PyArray_Type_);
+    return Py_TYPE(object.ptr()) != plain && py::hasattr(object, "mask");
+}
+
 bool is_ready(const py::array& array) {
     constexpr unsigned kNeeded = unsigned{py::detail::npy_api::NPY_ARRAY_C_CONTIGUOUS_} |
                                  unsigned{py::detail::npy_api::NPY_ARRAY_ALIGNED_};
@@ -67,6 +73,10 @@ OwnedRows rows_of(py::handle object, const char* name, int ndim) {
     if (!py::isinstance<py::array>(object)) {
         throw InvalidInput(std::string(name) + " must be " + kAccepted + ", got " +
                            text_of(py::type::handle_of(object).attr("__name__")));
+    }
+    if (is_masked(object)) { // what it hides would be read as a number
+        throw InvalidInput(std::string(name) + " must be " + kAccepted +
+                           ", got a masked array; fill it first, with NaN where there is no value");
     }
     auto array = py::reinterpret_borrow<py::array>(object);
     const Dtype dtype = dtype_of(array, name);

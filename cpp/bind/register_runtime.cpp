@@ -52,9 +52,18 @@ void resize_pool(py::ssize_t count) {
     set_threads(static_cast<std::size_t>(count));
 }
 
+// Ctrl-C stops a long job: Python runs signal handlers on its main thread alone, which is here.
+void raise_pending_signal() {
+    const py::gil_scoped_acquire locked;
+    if (PyErr_CheckSignals() != 0) {
+        throw py::error_already_set();
+    }
+}
+
 } // namespace
 
 void register_runtime(py::module_& module) {
+    set_interrupt_check(&raise_pending_signal);
     module.attr("__version__") = build_info().version;
     module.def("build_info", &info, "What this build is, the tier in use and the pool's size.");
     module.def("isa_tiers", &isa_tiers, "The tiers that this machine can run, slowest first.");

@@ -3,6 +3,7 @@
 #include "framejudge/thread_pool.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <doctest.h>
 #include <stdexcept>
 #include <sys/wait.h>
@@ -44,6 +45,27 @@ TEST_CASE("workers above the limit stay out") {
         },
         2);
     CHECK(highest < 2);
+}
+
+TEST_CASE("the caller's thread is asked now and then whether to stop") {
+    static std::thread::id asked;
+    const auto stop = [] {
+        asked = std::this_thread::get_id();
+        throw std::runtime_error("stop");
+    };
+    set_interrupt_check(stop);
+    std::atomic<int> runs{0};
+    const auto slow = [&](std::size_t, std::size_t) {
+        ++runs;
+        std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    };
+    ThreadPool pool(2);
+    CHECK_THROWS_WITH_AS(pool.run(1000, slow), "stop", std::runtime_error);
+    CHECK(asked == std::this_thread::get_id());
+    CHECK(runs < 1000);
+    CHECK_THROWS_WITH_AS(parallel_for(1000, slow), "stop", std::runtime_error);
+    set_interrupt_check(nullptr);
+    CHECK_NOTHROW(pool.run(10, slow));
 }
 
 TEST_CASE("a task's exception reaches the caller and the pool goes on") {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -264,6 +265,10 @@ def ones(*shape: int, dtype: type = np.float32) -> np.ndarray:
         ),
         (lambda: cosine.paired([1.0], [1.0]), r"a must be a numpy array.*got list"),
         (
+            lambda: cosine.paired(ones(2, 3), np.ma.masked_less(ones(2, 3), 0)),
+            r"b must be .*got a masked array; fill it first",
+        ),
+        (
             lambda: cosine.paired(ones(2, 3), ones(2, 3), accumulate="float16"),
             r"'float32' or 'float64', got 'float16'",
         ),
@@ -328,6 +333,25 @@ def test_the_gil_is_released(rng):
     done.set()
     ticker.join()
     assert during > 0
+
+
+def test_ctrl_c_stops_a_long_job(rng):
+    rows = rng.standard_normal((8192, 768), dtype=np.float32)
+    out = np.full((8192, 8192), 7.0, np.float32)  # no cosine is 7
+
+    def on_alarm(*_):
+        raise TimeoutError
+
+    previous = signal.signal(signal.SIGALRM, on_alarm)
+    signal.setitimer(signal.ITIMER_REAL, 0.02)
+    try:
+        with pytest.raises(TimeoutError):
+            cosine.matrix(rows, rows, accumulate="float64", out=out)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    assert (out == 7.0).any()
+    assert cosine.paired(rows[:2], rows[:2]).tolist() == pytest.approx([1, 1])
 
 
 def test_a_forked_child_computes_too(rng):

@@ -42,6 +42,11 @@ private:
 // many workers says so: another thread may resize the pool at any time.
 void parallel_for(std::size_t task_count, const Task& task, std::size_t worker_limit = kNoLimit);
 
+// Called now and then on the thread that called parallel_for, between two tasks; what it throws
+// stops the job as a task's exception does. Null for none. Set once, before the first job.
+using InterruptCheck = void (*)();
+void set_interrupt_check(InterruptCheck check);
+
 // The pool's size (started or not) and what decided it. Throws ConfigurationError if
 // FRAMEJUDGE_THREADS can't be used.
 CpuBudget thread_budget();

@@ -4,6 +4,7 @@
 #include "framejudge/errors.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -15,6 +16,35 @@
 #include <vector>
 
 namespace framejudge {
+namespace {
+
+std::atomic<InterruptCheck> interrupt_check{nullptr};
+
+// Whether this thread is inside a job: a nested one runs where it is, and a mutex must not be tried
+// twice by its owner.
+thread_local bool in_job = false;
+
+// Asks a job's calling thread, ten times a second, whether to stop.
+class InterruptPoll {
+public:
+    void operator()() {
+        const InterruptCheck check = interrupt_check.load(std::memory_order_relaxed);
+        if (check == nullptr) {
+            return;
+        }
+        const auto now = std::chrono::steady_clock::now();
+        if (now >= due_) {
+            due_ = now + kEvery;
+            check();
+        }
+    }
+
+private:
+    static constexpr std::chrono::milliseconds kEvery{100};
+    std::chrono::steady_clock::time_point due_ = std::chrono::steady_clock::now() + kEvery;
+};
+
+} // namespace
 
 struct ThreadPool::Shared {
     std::mutex mutex;
@@ -34,8 +64,12 @@ struct ThreadPool::Shared {
 
     void work(const Task& run_task, std::size_t count, std::size_t worker) {
         try {
+            InterruptPoll poll;
             for (std::size_t i = next++; i < count; i = next++) {
                 run_task(i, worker);
+                if (worker == 0) {
+                    poll();
+                }
             }
         } catch (...) {
             const std::scoped_lock lock(mutex);
@@ -47,6 +81,7 @@ struct ThreadPool::Shared {
     }
 
     void serve(std::size_t worker) {
+        in_job = true;
         std::size_t seen = 0;
         std::unique_lock lock(mutex);
         while (true) {
@@ -130,9 +165,6 @@ struct Global {
 
 std::atomic<Global*> global{nullptr};
 
-// Whether this thread is inside parallel_for: a mutex must not be tried twice by its owner.
-thread_local bool in_job = false;
-
 // NOTE [fork]
 // A child of fork() has none of the pool's threads, and a mutex that another thread held stays
 // locked for ever. So the child starts over with new state and leaves the old where it is. What
@@ -181,6 +213,8 @@ void run_on_pool(Global& state, std::size_t task_count, const Task& task,
 
 } // namespace
 
+void set_interrupt_check(InterruptCheck check) { interrupt_check = check; }
+
 CpuBudget thread_budget() { return budget_of(get_global()); }
 
 void set_threads(std::size_t count) {
@@ -203,8 +237,16 @@ void parallel_for(std::size_t task_count, const Task& task, std::size_t worker_l
             return;
         }
     }
+    if (task_count <= 1 || in_job) {
+        for (std::size_t i = 0; i < task_count; ++i) {
+            task(i, 0);
+        }
+        return;
+    }
+    InterruptPoll poll;
     for (std::size_t i = 0; i < task_count; ++i) {
         task(i, 0);
+        poll();
     }
 }
 

@@ -4,6 +4,7 @@
 #include "framejudge/errors.hpp"
 #include "kernels.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <string>
@@ -56,8 +57,12 @@ std::string names_of(const std::vector<const KernelTable*>& tables) {
 
 const KernelTable& table_named(std::string_view name) {
     const auto tables = supported_tables();
+    std::string wanted(name);
+    std::transform(wanted.begin(), wanted.end(), wanted.begin(), [](char letter) {
+        return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+    });
     for (const KernelTable* table : tables) {
-        if (isa_name(table->isa) == name) {
+        if (isa_name(table->isa) == wanted) {
             return *table;
         }
     }
