@@ -328,7 +328,7 @@ def test_a_model_folder_with_another_file_is_refused_not_passed_over(model, monk
     folder = model[1]["folder"]
     monkeypatch.setenv("FRAMEJUDGE_MODEL_DIR", str(folder))
     (folder / "config.json").write_text("{}")
-    with pytest.raises(ModelIntegrityError, match=r"config\.json is not the published file"):
+    with pytest.raises(ModelIntegrityError, match=r"config\.json is not the file that was pinned"):
         weights.find_model("small-model")
 
 
@@ -345,7 +345,7 @@ def test_a_file_changed_after_the_fetch_is_caught(model):
     files = weights.fetch_model("small-model", folder=model[1]["folder"])
     path = files.folder / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-1] + b"\x01")
-    with pytest.raises(ModelIntegrityError, match=r"model\.safetensors is not the published file"):
+    with pytest.raises(ModelIntegrityError, match=r"model\.safetensors is not the file that was pinned"):
         Encoder("small-model").encode(["a"])
 
 

@@ -101,7 +101,7 @@ def check_pinned(folder: Path, found: Mapping[str, str], pinned: Mapping[str, st
             raise ModelIntegrityError(f"{folder / name} is missing")
         if found[name] != expected:
             raise ModelIntegrityError(
-                f"{folder / name} is not the published file: SHA-256 expected {expected}, "
+                f"{folder / name} is not the file that was pinned: SHA-256 expected {expected}, "
                 f"got {found[name]}"
             )
 
