@@ -66,8 +66,8 @@ py::array array_of(Pixels pixels, bool flat) {
     const std::uint8_t* data = owner->data();
     const py::capsule keeper(owner.get(),
                              [](void* object) { delete static_cast<Pixels*>(object); });
-    owner.release();
-    return py::array(py::dtype::of<std::uint8_t>(), shape, data, keeper);
+    [[maybe_unused]] const Pixels* capsules = owner.release();
+    return {py::dtype::of<std::uint8_t>(), shape, data, keeper};
 }
 
 OwnedBytes bytes_of(py::handle object, const char* name) {

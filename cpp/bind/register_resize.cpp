@@ -6,6 +6,7 @@
 #include "pixel_arrays.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -33,7 +34,7 @@ Size fit_longer_side(const PixelView& view, std::size_t limit) {
     const auto scaled = [&](std::size_t side) {
         const double exact =
             static_cast<double>(side) * static_cast<double>(limit) / static_cast<double>(longer);
-        return std::max<std::size_t>(1, static_cast<std::size_t>(exact + 0.5));
+        return std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(exact)));
     };
     return {scaled(view.width), scaled(view.height)};
 }

@@ -45,6 +45,7 @@ py::array to_tensor_array(py::handle arrays, const py::object& mean, const py::o
         throw InvalidInput("arrays must hold at least one picture, got none");
     }
     std::vector<PixelView> views;
+    views.reserve(pictures.size());
     for (const OwnedPixels& picture : pictures) {
         views.push_back(picture.view);
     }

@@ -37,7 +37,7 @@ MeanStd mean_std_of(const py::object& mean, const py::object& std, std::size_t c
 py::array tensor_of(const std::vector<py::ssize_t>& shape, NumberType type, const py::object& out) {
     const py::dtype dtype(type == NumberType::kFloat32 ? "float32" : "float16");
     if (out.is_none()) {
-        return py::array(dtype, shape);
+        return {dtype, shape};
     }
     if (!py::isinstance<py::array>(out)) {
         throw InvalidInput("out must be a numpy array, got " +

@@ -91,9 +91,9 @@ constexpr HashAlgorithm kAlgorithms[] = {HashAlgorithm::kDhash, HashAlgorithm::k
                                          HashAlgorithm::kPdq};
 
 TEST_CASE("a ramp to the right is all ones to dhash, one to the left all zeros") {
-    std::vector<std::uint8_t> right;
-    for (std::size_t i = 0; i < 200 * 100; ++i) {
-        right.push_back(static_cast<std::uint8_t>(i % 200));
+    std::vector<std::uint8_t> right(std::size_t{200} * 100);
+    for (std::size_t i = 0; i < right.size(); ++i) {
+        right[i] = static_cast<std::uint8_t>(i % 200);
     }
     const std::vector<std::uint8_t> left(right.rbegin(), right.rend());
     CHECK(hash_of({right.data(), 200, 100, 1, 200}, HashAlgorithm::kDhash) == "ffffffffffffffff");
@@ -104,7 +104,7 @@ TEST_CASE("a picture has one hash in every tier, in gray, RGB and RGBA") {
     const TestPicture gray(300, 200, 1, 9, 0, 255);
     std::vector<std::uint8_t> rgb;
     std::vector<std::uint8_t> rgba;
-    for (std::size_t i = 0; i < 300 * 200; ++i) {
+    for (std::size_t i = 0; i < std::size_t{300} * 200; ++i) {
         const std::uint8_t level = gray.at(i % 300, i / 300, 0);
         rgb.insert(rgb.end(), 3, level);
         rgba.insert(rgba.end(), {level, level, level, 17});

@@ -61,6 +61,7 @@ TEST_CASE("idle memory stays within its bound, the newest kept") {
     set_pixel_pool_limit(8 << 20);
     {
         std::vector<Pixels> many;
+        many.reserve(5);
         for (int i = 0; i < 5; ++i) {
             many.emplace_back(1000, 1000, 3);
         }
@@ -94,6 +95,7 @@ TEST_CASE("released memory goes back when its owner lets it go") {
 
 TEST_CASE("threads share the pool") {
     std::vector<std::thread> threads;
+    threads.reserve(4);
     for (int t = 0; t < 4; ++t) {
         threads.emplace_back([t] {
             for (std::size_t i = 0; i < 200; ++i) {

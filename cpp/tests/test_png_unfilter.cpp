@@ -43,7 +43,7 @@ struct Rows {
     std::vector<std::uint8_t> filtered; // with the slack that kernels may read
     std::vector<std::uint8_t> expected;
 
-    std::size_t count() const { return expected.size() / size; }
+    [[nodiscard]] std::size_t count() const { return expected.size() / size; }
 };
 
 // Random rows with the filters in turn, and what they stand for.

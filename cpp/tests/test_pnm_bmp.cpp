@@ -3,6 +3,7 @@
 #include "png_files.hpp"
 
 #include <doctest.h>
+#include <utility>
 
 namespace framejudge::test {
 namespace {
@@ -21,7 +22,7 @@ Bytes decoded(const Bytes& file, PixelMode mode, DecodeReport* to = nullptr, boo
     DecodeReport report;
     const Bytes pixels = pixels_in(decode_image(view_of(file), options, report));
     if (to != nullptr) {
-        *to = report;
+        *to = std::move(report);
     }
     return pixels;
 }

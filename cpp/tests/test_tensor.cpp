@@ -118,7 +118,7 @@ std::vector<float> tensor_of(const TensorSource& source, const TensorOptions& op
 // Four columns of one level each, and as many rows.
 std::vector<std::uint8_t> bars() {
     std::vector<std::uint8_t> pixels;
-    for (std::size_t i = 0; i < 80 * 20; ++i) {
+    for (std::size_t i = 0; i < std::size_t{80} * 20; ++i) {
         pixels.insert(pixels.end(), 3, static_cast<std::uint8_t>(i % 80 / 20 * 60));
     }
     return pixels;
@@ -143,7 +143,7 @@ TEST_CASE("other proportions are stretched, cut or padded") {
     CHECK(at(padded, 20, 25) == doctest::Approx(7));
     CHECK(at(padded, 5, 15) == doctest::Approx(0));
     CHECK(at(padded, 35, 24) == doctest::Approx(180));
-    CHECK(static_cast<double>(padded[40 * 40]) == doctest::Approx(8));
+    CHECK(static_cast<double>(padded[std::size_t{40} * 40]) == doctest::Approx(8));
 }
 
 TEST_CASE("a JPEG is decoded small, and one bad item spoils no other") {
@@ -151,7 +151,7 @@ TEST_CASE("a JPEG is decoded small, and one bad item spoils no other") {
     const auto jpeg = encode_jpeg(noise.view(), 95);
     const std::uint8_t junk[] = {1, 2, 3, 4};
     const TensorOptions options = options_for(16, 12, Fit::kStretch);
-    std::vector<float> out(3 * 3 * 16 * 12, -1.0F);
+    std::vector<float> out(std::size_t{3} * 3 * 16 * 12, -1.0F);
     const auto results = decode_to_tensor({{{jpeg.data(), jpeg.size()}, {}},
                                            {{junk, sizeof(junk)}, {}},
                                            {{jpeg.data(), jpeg.size()}, {}}},

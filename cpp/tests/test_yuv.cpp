@@ -23,7 +23,7 @@ struct TestFrame {
     YuvFrame frame;
 
     // The stored number of a sample, component 0 to 2, that covers the pixel (x, y).
-    int sample(std::size_t component, std::size_t x, std::size_t y) const {
+    [[nodiscard]] int sample(std::size_t component, std::size_t x, std::size_t y) const {
         const YuvFormat& format = frame.format;
         const bool is_chroma = component != 0;
         const std::size_t column = is_chroma ? x >> format.shift_x : x;

@@ -34,7 +34,7 @@ public:
         }
         view_ = made_.view();
     }
-    const PixelView& view() const { return view_; }
+    [[nodiscard]] const PixelView& view() const { return view_; }
 
 private:
     static void without_alpha(const std::uint8_t* from, std::size_t count, std::uint8_t* to) {

@@ -81,11 +81,11 @@ public:
         return {};
     }
 
-    const Pixels& indices() const { return indices_; }
-    std::size_t rows() const { return std::min(y_, header_.height); }
+    [[nodiscard]] const Pixels& indices() const { return indices_; }
+    [[nodiscard]] std::size_t rows() const { return std::min(y_, header_.height); }
 
 private:
-    bool is_nibbles() const { return header_.coding == BmpCoding::kRle4; }
+    [[nodiscard]] bool is_nibbles() const { return header_.coding == BmpCoding::kRle4; }
 
     void put(std::uint8_t index) {
         if (x_ < header_.width) {
@@ -150,7 +150,7 @@ private:
         report_.damage.push_back(what);
     }
 
-    Pixels new_pixels() const {
+    [[nodiscard]] Pixels new_pixels() const {
         return Pixels::uninitialized(header_.width, header_.height, channels_of(options_.mode));
     }
 

@@ -59,7 +59,9 @@ public:
     }
 
 private:
-    const std::uint8_t* at(std::size_t offset) const { return bytes_.data + kFileHeader + offset; }
+    [[nodiscard]] const std::uint8_t* at(std::size_t offset) const {
+        return bytes_.data + kFileHeader + offset;
+    }
 
     void read_os2() {
         header_.width = read_u16_le(at(4));

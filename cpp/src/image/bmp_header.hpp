@@ -28,7 +28,7 @@ struct BmpHeader {
     std::array<BmpField, 4> fields{}; // red, green, blue, alpha; of 16 and 32 bits
     std::vector<std::array<std::uint8_t, 3>> palette;
 
-    bool has_alpha() const { return fields[3].max != 0; }
+    [[nodiscard]] bool has_alpha() const { return fields[3].max != 0; }
 };
 
 bool has_bmp_signature(ByteView bytes);

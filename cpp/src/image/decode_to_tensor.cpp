@@ -27,7 +27,7 @@ struct Plan {
 };
 
 std::size_t rounded(double side, std::size_t longest) {
-    return std::clamp<std::size_t>(static_cast<std::size_t>(side + 0.5), 1, longest);
+    return std::clamp<std::size_t>(static_cast<std::size_t>(std::lround(side)), 1, longest);
 }
 
 Plan plan_for(Sides full, const TensorOptions& options, std::size_t width, std::size_t height) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <exception>
 
 namespace framejudge {
 namespace {
@@ -14,7 +15,8 @@ constexpr std::size_t kLiteralCodes = 288;
 constexpr std::size_t kDistanceCodes = 32;
 
 // Thrown inside this file alone, so that each reader needs no check after each bit.
-struct Stop {
+struct Stop : std::exception {
+    explicit Stop(InflateEnd why) : end(why) {}
     InflateEnd end;
 };
 
@@ -29,7 +31,7 @@ public:
             count_ += 8;
         }
     }
-    unsigned peek(int count) const {
+    [[nodiscard]] unsigned peek(int count) const {
         return static_cast<unsigned>(bits_ & ((std::uint64_t{1} << count) - 1));
     }
     void drop(int count) {
@@ -47,9 +49,13 @@ public:
     }
     void align() { drop(count_ % 8); }
     // Of the stream, not counting bits that were read ahead.
-    std::size_t consumed() const { return next_ - static_cast<std::size_t>(count_ / 8); }
+    [[nodiscard]] std::size_t consumed() const {
+        return next_ - static_cast<std::size_t>(count_ / 8);
+    }
     // Bytes from an aligned place on.
-    ByteView rest() const { return {bytes_.data + consumed(), bytes_.size - consumed()}; }
+    [[nodiscard]] ByteView rest() const {
+        return {bytes_.data + consumed(), bytes_.size - consumed()};
+    }
     void skip_bytes(std::size_t count) {
         next_ = consumed() + count;
         bits_ = 0;
@@ -221,7 +227,7 @@ private:
             throw Stop{InflateEnd::kCorrupt};
         }
         const ByteView rest = bits_.rest();
-        const std::size_t count = std::min<std::size_t>({length, rest.size, size_ - written_});
+        const auto count = std::min<std::size_t>({length, rest.size, size_ - written_});
         if (count != 0) {
             std::memcpy(out_ + written_, rest.data, count);
         }

@@ -24,6 +24,7 @@ public:
         cinfo_.err = jpeg_std_error(&errors_);
         cinfo_.client_data = this;
         errors_.error_exit = [](j_common_ptr cinfo) {
+            // NOLINTNEXTLINE(modernize-avoid-setjmp-longjmp): libjpeg is C
             std::longjmp(static_cast<Encoder*>(cinfo->client_data)->jump_, 1);
         };
         errors_.output_message = [](j_common_ptr) {};
@@ -48,7 +49,7 @@ public:
 
 private:
     bool run() {
-        if (setjmp(jump_) != 0) {
+        if (setjmp(jump_) != 0) { // NOLINT(modernize-avoid-setjmp-longjmp): see above
             return false;
         }
         compress();

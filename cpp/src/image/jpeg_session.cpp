@@ -85,7 +85,7 @@ JpegSession::JpegSession(ByteView bytes, const DecodeLimits& limits, bool stop_a
 JpegSession::~JpegSession() { jpeg_destroy_decompress(&cinfo); }
 
 bool JpegSession::run(Step step) {
-    if (setjmp(jump_) != 0) {
+    if (setjmp(jump_) != 0) { // NOLINT(modernize-avoid-setjmp-longjmp): see NOTE [libjpeg]
         return false;
     }
     step(*this);
@@ -94,7 +94,7 @@ bool JpegSession::run(Step step) {
 
 void JpegSession::give_up(JpegFailure why) {
     failure = why;
-    std::longjmp(jump_, 1);
+    std::longjmp(jump_, 1); // NOLINT(modernize-avoid-setjmp-longjmp): see NOTE [libjpeg]
 }
 
 void JpegSession::on_error(j_common_ptr cinfo) {

@@ -63,7 +63,7 @@ public:
 
     // The idle buffer that fits and was used last, or {nullptr, 0}.
     Block take(std::size_t capacity) {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         for (std::size_t i = idle_.size(); i-- > 0;) {
             const Block block = idle_[i];
             if (block.capacity >= capacity && block.capacity <= capacity + capacity / 4) {
@@ -77,7 +77,7 @@ public:
 
     void give(Block block) noexcept {
         {
-            const std::lock_guard lock(mutex_);
+            const std::scoped_lock lock(mutex_);
             if (block.capacity <= limit_ && idle_.size() < idle_.capacity()) {
                 idle_.push_back(block);
                 idle_bytes_ += block.capacity;
@@ -91,18 +91,18 @@ public:
     }
 
     void set_limit(std::size_t bytes) {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         limit_ = bytes;
         shrink(bytes);
     }
 
     void clear() {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         shrink(0);
     }
 
     PixelPoolState state() {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         return {limit_, idle_bytes_, idle_.size()};
     }
 

@@ -27,13 +27,13 @@ struct PngChunk {
     bool is_cut = false; // the file ends inside it; `data` is what is there
     std::uint32_t stored_crc = 0;
 
-    bool is_critical() const { return (type & 0x20000000U) == 0; }
-    std::uint32_t computed_crc() const;
-    bool is_intact() const { return !is_cut && computed_crc() == stored_crc; }
+    [[nodiscard]] bool is_critical() const { return (type & 0x20000000U) == 0; }
+    [[nodiscard]] std::uint32_t computed_crc() const;
+    [[nodiscard]] bool is_intact() const { return !is_cut && computed_crc() == stored_crc; }
     // "IDAT at byte 41"
-    std::string place() const;
+    [[nodiscard]] std::string place() const;
     // Why it is not intact.
-    std::string fault() const;
+    [[nodiscard]] std::string fault() const;
 };
 
 // Walks the chunks in order, from the first after the signature.
@@ -43,7 +43,7 @@ public:
 
     // False at the end of the file.
     bool next(PngChunk& chunk);
-    std::size_t offset() const { return next_; }
+    [[nodiscard]] std::size_t offset() const { return next_; }
 
 private:
     ByteView file_;

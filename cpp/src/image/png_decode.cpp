@@ -208,7 +208,7 @@ private:
     }
 
     // Whole rows of the pass that were inflated.
-    std::size_t rows_available(const Pass& pass) const {
+    [[nodiscard]] std::size_t rows_available(const Pass& pass) const {
         const std::size_t bytes = available_ > pass.offset ? available_ - pass.offset : 0;
         return std::min(pass.height, bytes / (pass.row_bytes + 1));
     }
@@ -230,7 +230,7 @@ private:
         return unfilter(pass, filtered_.data() + pass.offset + 1, pass.row_bytes + 1);
     }
 
-    const std::uint8_t* unfiltered_row(const Pass& pass, std::size_t y) const {
+    [[nodiscard]] const std::uint8_t* unfiltered_row(const Pass& pass, std::size_t y) const {
         return filtered_.data() + pass.offset + 1 + y * (pass.row_bytes + 1);
     }
 
@@ -275,7 +275,7 @@ private:
     }
 
     // The first row that one of the passes from `first` on should have written.
-    std::size_t rows_before(std::size_t first, std::size_t complete) const {
+    [[nodiscard]] std::size_t rows_before(std::size_t first, std::size_t complete) const {
         for (std::size_t i = first; i < passes_.size(); ++i) {
             complete = std::min(complete, passes_[i].grid.y);
         }

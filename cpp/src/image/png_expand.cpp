@@ -87,6 +87,10 @@ void PngExpander::expand_palette(const std::uint8_t* row, std::uint8_t* to, std:
 // Compares samples as they are stored: two 16-bit colours with equal high bytes are different.
 void PngExpander::clear_transparent(const std::uint8_t* row, std::uint8_t* to,
                                     std::size_t width) const {
+    if (!header_.transparent) {
+        return;
+    }
+    const auto& key = *header_.transparent;
     const std::size_t samples = header_.samples();
     const auto depth = static_cast<std::size_t>(header_.bit_depth);
     for (std::size_t x = 0; x < width; ++x) {
@@ -99,7 +103,7 @@ void PngExpander::clear_transparent(const std::uint8_t* row, std::uint8_t* to,
             } else {
                 value = value >> (8 - depth - bit % 8) & ((1U << depth) - 1);
             }
-            is_key = is_key && value == (*header_.transparent)[s];
+            is_key = is_key && value == key[s];
         }
         if (is_key) {
             to[4 * x + 3] = 0;

@@ -18,10 +18,10 @@ public:
     PngExpander(const PngHeader& header, PixelMode mode, std::size_t max_width);
 
     // Whether unfiltered rows already are what is asked for.
-    bool is_identity() const { return is_identity_; }
+    [[nodiscard]] bool is_identity() const { return is_identity_; }
     void expand(const std::uint8_t* row, std::uint8_t* to, std::size_t width);
     // Whether a row had a palette index beyond the palette; such a pixel is black.
-    bool has_bad_index() const { return has_bad_index_; }
+    [[nodiscard]] bool has_bad_index() const { return has_bad_index_; }
 
 private:
     void expand_palette(const std::uint8_t* row, std::uint8_t* to, std::size_t width);

@@ -31,10 +31,12 @@ struct PngHeader {
     // The colour that is transparent, as stored; its one sample for grey.
     std::optional<std::array<std::uint16_t, 3>> transparent;
 
-    std::size_t samples() const; // per pixel, as stored
-    std::size_t bits_per_pixel() const { return samples() * static_cast<std::size_t>(bit_depth); }
-    bool has_alpha() const;
-    int channels() const; // of the picture; a palette counts as what it holds
+    [[nodiscard]] std::size_t samples() const; // per pixel, as stored
+    [[nodiscard]] std::size_t bits_per_pixel() const {
+        return samples() * static_cast<std::size_t>(bit_depth);
+    }
+    [[nodiscard]] bool has_alpha() const;
+    [[nodiscard]] int channels() const; // of the picture; a palette counts as what it holds
 };
 
 struct PngFile {

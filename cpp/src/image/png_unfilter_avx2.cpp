@@ -90,7 +90,7 @@ private:
     static int load(const std::uint8_t* from) { return static_cast<int>(load_pixel<kPixel>(from)); }
 
     // The row that these four lie under at pixel `t`, and above the others what just came out.
-    __m256i up(__m128i prior) const {
+    [[nodiscard]] __m256i up(__m128i prior) const {
         const __m256i shifted = _mm256_permute4x64_epi64(left_, _MM_SHUFFLE(2, 1, 0, 0));
         return _mm256_blend_epi32(shifted, _mm256_castsi128_si256(_mm_cvtepu8_epi16(prior)), 3);
     }
@@ -104,7 +104,8 @@ private:
         return _mm256_blendv_epi8(hi, low_or_c, _mm256_cmpgt_epi16(t, lo));
     }
 
-    template <bool kAllPaeth> __m256i prediction(__m256i b) const {
+    template <bool kAllPaeth>
+    [[nodiscard]] [[nodiscard]] [[nodiscard]] __m256i prediction(__m256i b) const {
         const __m256i nearest = paeth(left_, b, up_left_);
         if constexpr (kAllPaeth) {
             return nearest;

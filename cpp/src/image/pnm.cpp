@@ -30,18 +30,18 @@ struct PnmHeader {
     unsigned maxval = 1;
     std::size_t offset = 0; // of the samples
 
-    bool is_plain() const { return kind <= 3; }
+    [[nodiscard]] bool is_plain() const { return kind <= 3; }
     // Bits rather than bytes, where 1 is black.
-    bool is_bitmap() const { return kind == 1 || kind == 4; }
-    std::size_t sample_bytes() const { return maxval > 255 ? 2 : 1; }
+    [[nodiscard]] bool is_bitmap() const { return kind == 1 || kind == 4; }
+    [[nodiscard]] std::size_t sample_bytes() const { return maxval > 255 ? 2 : 1; }
     // Of a raw picture; a plain one needs at least one byte for each sample.
-    std::size_t row_bytes() const {
+    [[nodiscard]] std::size_t row_bytes() const {
         if (kind == 4) {
             return width / 8 + (width % 8 != 0 ? 1 : 0);
         }
         return is_plain() ? width * channels : width * channels * sample_bytes();
     }
-    std::size_t needed_bytes() const { // the most there is where they are more
+    [[nodiscard]] std::size_t needed_bytes() const { // the most there is where they are more
         std::size_t needed = 0;
         return __builtin_mul_overflow(row_bytes(), height, &needed)
                    ? std::numeric_limits<std::size_t>::max()
@@ -126,7 +126,7 @@ private:
         return value;
     }
 
-    unsigned maxval(std::size_t value) const {
+    [[nodiscard]] unsigned maxval(std::size_t value) const {
         if (value == 0 || value > 65535) {
             fail(at_, "maxval is " + std::to_string(value) + "; it must be 1 to 65535");
         }

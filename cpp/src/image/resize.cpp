@@ -132,7 +132,7 @@ struct Axis {
     double end;
     std::size_t count;
 
-    bool changes() const {
+    [[nodiscard]] bool changes() const {
         return begin != 0.0 || end != static_cast<double>(size) || count != size;
     }
 };

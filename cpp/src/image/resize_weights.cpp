@@ -97,7 +97,8 @@ Weights make_weights(std::size_t size, double begin, double end, std::size_t cou
     for (std::size_t i = 0; i < count; ++i) {
         const double center = begin + (static_cast<double>(i) + 0.5) * scale;
         const auto first = static_cast<std::size_t>(std::max(0.0, center - support + 0.5));
-        const auto last = std::min(size, static_cast<std::size_t>(center + support + 0.5));
+        const auto last =
+            std::min(size, static_cast<std::size_t>(std::floor(center + support + 0.5)));
         values.clear();
         for (std::size_t k = first; k < last; ++k) {
             values.push_back(shape.value((static_cast<double>(k) - center + 0.5) * shrink));

@@ -47,7 +47,7 @@ struct WebpPicture {
     std::size_t frame_height = 0;
     ImageInfo info; // of the canvas, as stored
 
-    std::string place() const {
+    [[nodiscard]] std::string place() const {
         return "WebP: the picture at byte " + std::to_string(container.image_offset);
     }
 };

@@ -32,7 +32,7 @@ struct Chunk {
     ByteView data{nullptr, 0};
     std::size_t missing = 0; // bytes that the file does not have
 
-    std::string place() const {
+    [[nodiscard]] std::string place() const {
         return "WebP: " + std::string(name) + " at byte " + std::to_string(offset);
     }
 };
