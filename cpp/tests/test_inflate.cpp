@@ -35,7 +35,10 @@ Bytes deflated(const Bytes& bytes, int level) {
 }
 
 using Inflate = Inflated (*)(ByteView, std::uint8_t*, std::size_t);
-constexpr Inflate kBoth[] = {inflate_zlib, inflate_damaged_zlib};
+constexpr Inflate kBoth[] = {inflate_zlib,
+                             [](ByteView stream, std::uint8_t* out, std::size_t size) {
+                                 return inflate_damaged_zlib(stream, out, size);
+                             }};
 
 TEST_CASE("a stream gives its bytes back at every level") {
     for (const std::size_t size : {1U, 2U, 1000U, 70000U, 300000U}) {

@@ -215,3 +215,38 @@ def test_interlaced_pictures_of_every_small_size_come_out_right():
                     rows += b"".join(b"\0" + row.tobytes() for row in part)
             file = png(width, height, 8, 2, zlib.compress(rows), interlace=1)
             assert np.array_equal(frames.decode(file), pixels)
+
+
+def empty_block() -> str:
+    """The bits of a deflate block with its own codes and nothing in it (RFC 1951, 3.2.7)."""
+
+    def number(value: int, bits: int) -> str:
+        return format(value, f"0{bits}b")[::-1]
+
+    order = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1]
+    code_lengths = {18: 1, 1: 2, 0: 2}  # their codes: 0, 11, 10
+    bits = "0" + number(2, 2) + number(0, 5) + number(0, 5) + number(len(order) - 4, 4)
+    bits += "".join(number(code_lengths.get(symbol, 0), 3) for symbol in order)
+    bits += "0" + number(138 - 11, 7) + "0" + number(118 - 11, 7)  # 256 literals without a code
+    return bits + "11" + "11" + "0"  # lengths of end and distance are 1; the end
+
+
+def test_a_stream_of_empty_blocks_is_not_followed_for_ever():
+    bits = 8 * empty_block()
+    blocks = bytes(int(bits[i : i + 8][::-1], 2) for i in range(0, len(bits), 8))
+    rows = b"".join(b"\0" + bytes(16) for _ in range(16))
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    end = packer.compress(rows) + packer.flush() + struct.pack(">I", zlib.adler32(rows))
+    few = png(16, 16, 8, 0, b"\x78\x9c" + 100 * blocks + end)
+    assert not frames.decode(few, mode="gray").any()
+    many = png(16, 16, 8, 0, b"\x78\x9c" + 100_000 * blocks + end)
+    with pytest.raises(errors.DamagedImageError, match="IDAT"):
+        frames.decode(many, mode="gray")
+
+
+@pytest.mark.parametrize("interlace", [0, 1])
+def test_the_time_budget_holds_for_png(interlace):
+    image = Image.fromarray(smooth(600, 800, 3))
+    data = saved(image) if not interlace else png(8, 8, 8, 0, zlib.compress(bytes(80)), interlace=1)
+    with pytest.raises(errors.ImageLimitError, match="PNG: the time budget is used up"):
+        frames.decode(data, limits=frames.Limits(time_budget_s=1e-9))

@@ -119,3 +119,14 @@ def test_a_picture_of_268_million_pixels_in_40_bytes_is_refused():
 def test_a_sound_in_the_same_container_is_no_picture():
     with pytest.raises(errors.ImageError):
         frames.decode(b"RIFF\x24\0\0\0WAVEfmt " + bytes(28))
+
+
+def test_the_time_budget_holds_for_a_long_webp_and_steps_change_no_pixel():
+    noise = np.random.default_rng(5).integers(0, 256, (400, 300, 3), np.uint8)
+    data = saved(Image.fromarray(noise), lossless=True)
+    assert len(data) > 128 << 10  # handed to libwebp in steps
+    assert np.array_equal(frames.decode(data), noise)
+    with pytest.raises(errors.ImageLimitError, match="WebP: the time budget is used up"):
+        frames.decode(data, limits=frames.Limits(time_budget_s=1e-9))
+    with pytest.raises(errors.DamagedImageError, match="end too early"):
+        frames.decode(data[: len(data) // 2])

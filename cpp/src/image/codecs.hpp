@@ -47,6 +47,8 @@ class Deadline {
 public:
     explicit Deadline(double seconds);
     [[nodiscard]] bool passed() const;
+    // Throws ImageLimitError if it has passed; `format` is named in the text.
+    void check(const char* format) const;
 
 private:
     std::chrono::steady_clock::time_point end_;

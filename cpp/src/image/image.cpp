@@ -117,6 +117,12 @@ Deadline::Deadline(double seconds)
 
 bool Deadline::passed() const { return std::chrono::steady_clock::now() > end_; }
 
+void Deadline::check(const char* format) const {
+    if (passed()) {
+        throw ImageLimitError(std::string(format) + ": the time budget is used up");
+    }
+}
+
 ImageInfo probe_image(ByteView bytes, const DecodeLimits& limits) {
     return upright(checked_codec(bytes, limits).probe(bytes, limits));
 }

@@ -26,8 +26,12 @@ struct Inflated {
 // Inflates at most `size` bytes; what comes after them is never looked at.
 Inflated inflate_zlib(ByteView stream, std::uint8_t* out, std::size_t size);
 
-// The same, by a decoder that keeps what came out of a damaged stream. Slower.
-Inflated inflate_damaged_zlib(ByteView stream, std::uint8_t* out, std::size_t size);
+class Deadline;
+
+// The same, by a decoder that keeps what came out of a damaged stream, and that looks at the clock
+// where there is a deadline: then it throws ImageLimitError. Slower.
+Inflated inflate_damaged_zlib(ByteView stream, std::uint8_t* out, std::size_t size,
+                              const Deadline* deadline = nullptr);
 
 // Appends a zlib stream of `bytes`. `level` is 0 (stored) to 9 (smallest).
 void deflate_zlib(ByteView bytes, int level, std::vector<std::uint8_t>& to);

@@ -1,4 +1,5 @@
 // Inflates byte by byte (RFC 1950 and 1951) and keeps what came out before the damage.
+#include "codecs.hpp"
 #include "inflate.hpp"
 
 #include <algorithm>
@@ -172,8 +173,8 @@ constexpr std::array<Extra, 30> kDistances = {
 
 class Inflater {
 public:
-    Inflater(ByteView stream, std::uint8_t* out, std::size_t size)
-        : bits_(stream), out_(out), size_(size) {}
+    Inflater(ByteView stream, std::uint8_t* out, std::size_t size, const Deadline* deadline)
+        : bits_(stream), out_(out), size_(size), deadline_(deadline) {}
 
     Inflated run() {
         InflateEnd end = InflateEnd::kComplete;
@@ -201,6 +202,7 @@ private:
 
     // Whether it was the last one.
     bool read_block() {
+        look_at_the_clock();
         const bool is_last = bits_.take(1) != 0;
         switch (bits_.take(2)) {
         case 0:
@@ -340,6 +342,13 @@ private:
         }
     }
 
+    // Once a block: an empty one costs a microsecond, and a stream may be made of those.
+    void look_at_the_clock() const {
+        if (deadline_ != nullptr) {
+            deadline_->check("PNG");
+        }
+    }
+
     void check_sum() {
         bits_.align();
         std::uint32_t stored = 0;
@@ -354,6 +363,7 @@ private:
     Bits bits_;
     std::uint8_t* out_;
     std::size_t size_;
+    const Deadline* deadline_;
     std::size_t written_ = 0;
     Huffman literals_;
     Huffman distances_;
@@ -361,8 +371,9 @@ private:
 
 } // namespace
 
-Inflated inflate_damaged_zlib(ByteView stream, std::uint8_t* out, std::size_t size) {
-    return Inflater(stream, out, size).run();
+Inflated inflate_damaged_zlib(ByteView stream, std::uint8_t* out, std::size_t size,
+                              const Deadline* deadline) {
+    return Inflater(stream, out, size, deadline).run();
 }
 
 } // namespace framejudge

@@ -43,6 +43,15 @@ struct Pass {
     std::size_t offset;    // of its first row in the inflated data
 };
 
+// NOTE [PNG and the clock]
+// A deflate stream may go on without giving a byte, in blocks that hold nothing: 11 bytes and a
+// microsecond each. So IDAT is read as far as any encoder might need for this picture, and where
+// that is long, by our own inflater, which looks at the clock; libdeflate can't be interrupted.
+constexpr std::size_t kLongStream = std::size_t{32} << 20U;
+
+// Every how many rows the clock is looked at.
+constexpr std::size_t kRowsPerLook = 256;
+
 // A deflate stream can't hold more than 1032 times its size: 258 bytes for every two bits.
 constexpr std::size_t kMaxInflation = 1032;
 
@@ -76,8 +85,8 @@ class PngDecoder {
 public:
     PngDecoder(ByteView bytes, const DecodeOptions& options, DecodeReport& report)
         : bytes_(bytes), options_(options), report_(report),
-          file_(read_png_chunks(bytes, options.limits)), header_(file_.header),
-          expander_(header_, options.mode, header_.width) {}
+          deadline_(options.limits.time_budget_s), file_(read_png_chunks(bytes, options.limits)),
+          header_(file_.header), expander_(header_, options.mode, header_.width) {}
 
     Pixels run() {
         report_.info = info_of(header_);
@@ -91,6 +100,7 @@ public:
         // Nothing is allocated for the picture before this.
         filtered_ = Pixels::uninitialized(possible_size_ + kUnfilterSlack, 1, 1);
         inflate();
+        deadline_.check("PNG");
         Pixels pixels =
             Pixels::uninitialized(header_.width, header_.height, channels_of(options_.mode));
         header_.is_interlaced ? read_interlaced(pixels) : read_rows(pixels);
@@ -169,9 +179,24 @@ private:
         return is_split ? ByteView{joined_.data(), joined} : only;
     }
 
+    // As stored, with a block and a flush for each row, an eighth for bad luck, and some.
+    [[nodiscard]] std::size_t longest_stream() const {
+        std::size_t rows = 0;
+        for (const Pass& pass : passes_) {
+            rows += pass.height;
+        }
+        constexpr std::size_t kPerRow = 16;
+        constexpr std::size_t kSome = std::size_t{64} << 10U;
+        return filtered_size_ + filtered_size_ / 8 + kPerRow * rows + kSome;
+    }
+
     void inflate() {
         const ByteView stream = image_data();
-        const Inflated result = inflate_zlib(stream, filtered_.data(), possible_size_);
+        const ByteView needed = {stream.data, std::min(stream.size, longest_stream())};
+        const Inflated result =
+            needed.size > kLongStream
+                ? inflate_damaged_zlib(needed, filtered_.data(), possible_size_, &deadline_)
+                : inflate_zlib(needed, filtered_.data(), possible_size_);
         available_ = result.written;
         const std::string at =
             " at byte " + std::to_string(result.consumed) + " of the image data (IDAT)";
@@ -214,6 +239,7 @@ private:
     }
 
     std::size_t unfilter(const Pass& pass, std::uint8_t* rows, std::size_t stride) {
+        deadline_.check("PNG");
         const std::size_t available = rows_available(pass);
         const std::size_t pixel_bytes = std::max<std::size_t>(header_.bits_per_pixel() / 8, 1);
         const std::uint8_t* const filtered = filtered_.data() + pass.offset;
@@ -243,6 +269,9 @@ private:
         } else {
             rows = unfilter_in_place(pass);
             for (std::size_t y = 0; y < rows; ++y) {
+                if (y % kRowsPerLook == 0) {
+                    deadline_.check("PNG");
+                }
                 expander_.expand(unfiltered_row(pass, y), pixels.row(y), pass.width);
             }
         }
@@ -287,6 +316,9 @@ private:
         const std::size_t channels = pixels.channels();
         std::vector<std::uint8_t> expanded(pass.width * channels);
         for (std::size_t y = 0; y < rows; ++y) {
+            if (y % kRowsPerLook == 0) {
+                deadline_.check("PNG");
+            }
             expander_.expand(unfiltered_row(pass, y), expanded.data(), pass.width);
             std::uint8_t* to = pixels.row(pass.grid.y + y * pass.grid.step_y);
             to += pass.grid.x * channels;
@@ -300,6 +332,7 @@ private:
     ByteView bytes_;
     const DecodeOptions& options_;
     DecodeReport& report_;
+    Deadline deadline_;
     PngFile file_;
     const PngHeader& header_;
     PngExpander expander_;

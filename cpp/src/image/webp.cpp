@@ -10,6 +10,7 @@
 #include <webp/decode.h>
 #endif
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -99,6 +100,28 @@ void set_output(WebPDecBuffer& output, const WebpPicture& picture, Pixels& pixel
         (picture.frame_height - 1) * stride + picture.frame_width * pixels.channels();
 }
 
+// Decodes the frame to where `output` lies. libwebp can't be asked to stop, so a long stream is
+// handed over in pieces, with a look at the clock between two.
+VP8StatusCode decode_frame(ByteView image, const Deadline& deadline, WebPDecoderConfig& config) {
+    constexpr std::size_t kPiece = std::size_t{64} << 10U;
+    if (image.size <= kPiece) {
+        return WebPDecode(image.data, image.size, &config);
+    }
+    const std::unique_ptr<WebPIDecoder, DeleteDecoder> decoder(WebPINewDecoder(&config.output));
+    if (!decoder) {
+        throw std::bad_alloc();
+    }
+    VP8StatusCode status = VP8_STATUS_SUSPENDED;
+    for (std::size_t end = kPiece; status == VP8_STATUS_SUSPENDED; end += kPiece) {
+        deadline.check("WebP");
+        status = WebPIUpdate(decoder.get(), image.data, std::min(end, image.size));
+        if (end >= image.size) {
+            break;
+        }
+    }
+    return status;
+}
+
 // The frame's whole rows that a damaged stream yields.
 std::size_t decode_rows(const WebpPicture& picture, Pixels& pixels) {
     WebPDecBuffer output;
@@ -151,8 +174,8 @@ Pixels decode_webp(ByteView bytes, const DecodeOptions& options, DecodeReport& r
         throw ImageUnsupportedError("WebP: libwebp's headers and its library differ in version");
     }
     set_output(config.output, picture, pixels);
-    const ByteView image = picture.container.image;
-    const VP8StatusCode status = WebPDecode(image.data, image.size, &config);
+    const Deadline deadline(options.limits.time_budget_s);
+    const VP8StatusCode status = decode_frame(picture.container.image, deadline, config);
     if (status == VP8_STATUS_OUT_OF_MEMORY) {
         throw std::bad_alloc();
     }

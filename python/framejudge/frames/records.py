@@ -17,7 +17,8 @@ class Limits:
         max_pixels: Width times height, checked before anything is allocated.
         max_bytes: Length of the encoded picture.
         max_scans: Passes over a progressive JPEG, counted before the first is decoded.
-        time_budget_s: Seconds, checked while a JPEG is decoded.
+        time_budget_s: Seconds, checked while a JPEG, PNG or WebP is decoded: between pieces of work
+            that take milliseconds, or, for a PNG of tens of megabytes, some seconds at the worst.
     """
 
     max_pixels: int = 178_000_000
