@@ -1,5 +1,6 @@
 // Turns and mirrors pixels; converts them between gray, RGB and RGBA.
 #include "orient.hpp"
+#include "luma.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -74,12 +75,6 @@ unsigned divided_by_255(unsigned x) {
     return (x + (x >> 8)) >> 8;
 }
 
-std::uint8_t luma(const std::uint8_t* rgb) {
-    // 0.299, 0.587 and 0.114 in 16 fractional bits; they add up to 1.
-    return static_cast<std::uint8_t>(
-        (rgb[0] * 19595U + rgb[1] * 38470U + rgb[2] * 7471U + 32768U) >> 16U);
-}
-
 void lay_over(const std::uint8_t* rgba, const std::array<std::uint8_t, 3>& background,
               std::uint8_t* rgb) {
     const unsigned alpha = rgba[3];
@@ -115,7 +110,7 @@ void convert_row(const std::uint8_t* from, std::size_t channels, std::size_t cou
             std::memcpy(rgb, pixel, 3);
         }
         if (mode == PixelMode::kGray) {
-            to[i] = luma(rgb);
+            to[i] = luma_of(rgb[0], rgb[1], rgb[2]);
         } else {
             std::memcpy(to + i * wanted, rgb, 3);
             if (mode == PixelMode::kRgba) {

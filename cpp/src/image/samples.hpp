@@ -1,6 +1,8 @@
 // Rows of stored samples in the asked mode; shared by the codecs that read rows.
 #pragma once
 
+#include "luma.hpp"
+
 #include "framejudge/image.hpp"
 
 #include <cstddef>
@@ -9,11 +11,6 @@
 namespace framejudge {
 
 constexpr std::size_t channels_of(PixelMode mode) { return static_cast<std::size_t>(mode); }
-
-// The luma of ITU-R BT.601, rounded; its weights add up to 2^16.
-constexpr std::uint8_t luma_of(unsigned red, unsigned green, unsigned blue) {
-    return static_cast<std::uint8_t>((red * 19595 + green * 38470 + blue * 7471 + 0x8000) >> 16U);
-}
 
 // NOTE [alpha]
 // Alpha is straight. Modes without it drop it, as every reader of these formats does by default: a

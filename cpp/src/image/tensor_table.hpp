@@ -3,14 +3,10 @@
 #pragma once
 
 #include "frame_kernels.hpp"
+#include "luma.hpp"
 
 namespace framejudge {
 namespace {
-
-// 0.299, 0.587 and 0.114 in 16 fractional bits.
-constexpr std::int32_t kRedWeight = 19595;
-constexpr std::int32_t kGreenWeight = 38470;
-constexpr std::int32_t kBlueWeight = 7471;
 
 template <typename Number>
 void single_by_table(const std::uint8_t* from, std::size_t count, const Normalization& norm,
@@ -45,9 +41,7 @@ void interleaved_by_table(const std::uint8_t* from, std::size_t count, const Nor
 
 inline void luma_by_sample(const std::uint8_t* from, std::size_t count, std::uint8_t* to) {
     for (std::size_t i = 0; i < count; ++i) {
-        const std::int32_t sum = from[3 * i] * kRedWeight + from[3 * i + 1] * kGreenWeight +
-                                 from[3 * i + 2] * kBlueWeight;
-        to[i] = static_cast<std::uint8_t>((sum + (1 << 15)) >> 16);
+        to[i] = luma_of(from[3 * i], from[3 * i + 1], from[3 * i + 2]);
     }
 }
 
