@@ -279,6 +279,7 @@ def test_what_cannot_be_used_is_named_with_what_can(call, message):
         call()
 
 
+@pytest.mark.threads
 @pytest.mark.usefixtures("tier")
 def test_the_number_of_threads_does_not_change_a_bit(rng, pool_size):
     a = rng.standard_normal((3000, 384), dtype=np.float32)
@@ -300,6 +301,7 @@ def test_batch_mates_do_not_change_a_pair(rng):
     assert np.array_equal(cosine.matrix(a, b)[10:20], cosine.matrix(a[10:20], b))
 
 
+@pytest.mark.threads
 def test_threads_of_python_may_call_at_once(rng):
     a = rng.standard_normal((400, 256), dtype=np.float32)
     expected = cosine.matrix(a, a)
@@ -316,6 +318,7 @@ def test_threads_of_python_may_call_at_once(rng):
     assert right == [True] * 80
 
 
+@pytest.mark.threads
 def test_the_gil_is_released(rng):
     a = rng.standard_normal((3000, 1024), dtype=np.float32)
     ticks = []

@@ -317,6 +317,7 @@ def test_what_cannot_hold_a_picture_is_an_input_error(data):
         frames.decode(data)
 
 
+@pytest.mark.threads
 def test_a_batch_keeps_order_and_spares_the_good_from_the_bad(jpeg):
     others = [saved(noise(40, 50 + i), "JPEG") for i in range(8)]
     items = [others[0], b"nothing", jpeg[:900], *others[1:], jpeg]
@@ -342,6 +343,7 @@ def test_a_batch_may_use_one_thread_or_be_empty(jpeg):
         frames.decode_batch(jpeg)
 
 
+@pytest.mark.threads
 def test_another_thread_runs_while_a_picture_is_decoded():
     data = saved(noise(2000, 3000), "JPEG", quality=95)
     frames.decode(data)
@@ -364,6 +366,7 @@ def test_another_thread_runs_while_a_picture_is_decoded():
     assert ticks > 25
 
 
+@pytest.mark.threads
 def test_threads_decode_at_the_same_time(jpeg):
     expected = frames.decode(jpeg)
     wrong = []

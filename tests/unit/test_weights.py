@@ -345,7 +345,9 @@ def test_a_file_changed_after_the_fetch_is_caught(model):
     files = weights.fetch_model("small-model", folder=model[1]["folder"])
     path = files.folder / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-1] + b"\x01")
-    with pytest.raises(ModelIntegrityError, match=r"model\.safetensors is not the file that was pinned"):
+    with pytest.raises(
+        ModelIntegrityError, match=r"model\.safetensors is not the file that was pinned"
+    ):
         Encoder("small-model").encode(["a"])
 
 
