@@ -17,8 +17,8 @@ import pdqhash
 import xxhash
 from PIL import Image
 
+from benchmarks.frames_common import cpu_times, photo, show
 from framejudge import _core, frames
-from frames_common import cpu_times, photo, show
 
 
 def bits(a: bytes, b: bytes) -> str:
