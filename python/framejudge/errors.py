@@ -13,6 +13,10 @@ FramejudgeError
 ├── VideoError (ValueError)              a video that can't be opened or read
 │   ├── DamagedVideoError                data are missing, and that was to be an error
 │   └── VideoTimeoutError (TimeoutError) a server that does not answer or falls silent
+├── JudgeError (RuntimeError)            a call to a judge that gave no verdict
+│   ├── JudgeTransportError (ConnectionError)  no usable answer: connection, status, deadline
+│   │   └── JudgeAuthError               the key was refused
+│   └── JudgeReplyError (ValueError)     an answer that is no completed, well-formed verdict
 ├── ScoringError (RuntimeError)          an embedder or scorer returned something unusable
 └── ModelError (OSError)                 weights that can't be found, fetched or trusted
     ├── ModelNotFoundError (FileNotFoundError)
@@ -35,6 +39,10 @@ __all__ = [
     "ImageError",
     "ImageLimitError",
     "InputError",
+    "JudgeAuthError",
+    "JudgeError",
+    "JudgeReplyError",
+    "JudgeTransportError",
     "MissingExtraError",
     "ModelDownloadError",
     "ModelError",
@@ -103,6 +111,22 @@ class DamagedVideoError(VideoError):
 
 class VideoTimeoutError(VideoError, TimeoutError):
     """A server does not answer, or has been silent for too long."""
+
+
+class JudgeError(FramejudgeError, RuntimeError):
+    """A call to a judge gave no verdict; the message says at which step and what came back."""
+
+
+class JudgeTransportError(JudgeError, ConnectionError):
+    """The judge gave no usable answer: no connection, an HTTP error, or too late."""
+
+
+class JudgeAuthError(JudgeTransportError):
+    """The judge refused the key."""
+
+
+class JudgeReplyError(JudgeError, ValueError):
+    """The judge answered, but not with a completed, well-formed verdict."""
 
 
 class ScoringError(FramejudgeError, RuntimeError):
