@@ -14,12 +14,15 @@ if TYPE_CHECKING:
     from framejudge import cosine, data, embedders, errors, frames, metrics, scorers
     from framejudge.encoder import EmbeddingCache, Encoder
     from framejudge.metrics import ScoreRun, score
-    from framejudge.schemas import Verdict
+    from framejudge.rollout import loop, loop_async, run, run_async
+    from framejudge.schemas import LoopReport, RolloutResult, Verdict
     from framejudge.scorers import similarity
 
 __all__ = [
     "EmbeddingCache",
     "Encoder",
+    "LoopReport",
+    "RolloutResult",
     "ScoreRun",
     "Verdict",
     "__version__",
@@ -29,7 +32,11 @@ __all__ = [
     "embedders",
     "errors",
     "frames",
+    "loop",
+    "loop_async",
     "metrics",
+    "run",
+    "run_async",
     "score",
     "scorers",
     "similarity",
@@ -39,6 +46,8 @@ __all__ = [
 _LAZY = {
     "EmbeddingCache": "framejudge.encoder",
     "Encoder": "framejudge.encoder",
+    "LoopReport": "framejudge.schemas",
+    "RolloutResult": "framejudge.schemas",
     "ScoreRun": "framejudge.metrics",
     "Verdict": "framejudge.schemas",
     "cosine": "framejudge.cosine",
@@ -46,7 +55,11 @@ _LAZY = {
     "embedders": "framejudge.embedders",
     "errors": "framejudge.errors",
     "frames": "framejudge.frames",
+    "loop": "framejudge.rollout",
+    "loop_async": "framejudge.rollout",
     "metrics": "framejudge.metrics",
+    "run": "framejudge.rollout",
+    "run_async": "framejudge.rollout",
     "score": "framejudge.metrics",
     "scorers": "framejudge.scorers",
     "similarity": "framejudge.scorers",

@@ -16,7 +16,8 @@ FramejudgeError
 ├── JudgeError (RuntimeError)            a call to a judge that gave no verdict
 │   ├── JudgeTransportError (ConnectionError)  no usable answer: connection, status, deadline
 │   │   └── JudgeAuthError               the key was refused
-│   └── JudgeReplyError (ValueError)     an answer that is no completed, well-formed verdict
+│   ├── JudgeReplyError (ValueError)     an answer that is no completed, well-formed verdict
+│   └── IncompleteLoopError              rollouts without a score, so that there is no report
 ├── ScoringError (RuntimeError)          an embedder or scorer returned something unusable
 └── ModelError (OSError)                 weights that can't be found, fetched or trusted
     ├── ModelNotFoundError (FileNotFoundError)
@@ -38,6 +39,7 @@ __all__ = [
     "FramejudgeError",
     "ImageError",
     "ImageLimitError",
+    "IncompleteLoopError",
     "InputError",
     "JudgeAuthError",
     "JudgeError",
@@ -127,6 +129,26 @@ class JudgeAuthError(JudgeTransportError):
 
 class JudgeReplyError(JudgeError, ValueError):
     """The judge answered, but not with a completed, well-formed verdict."""
+
+
+class IncompleteLoopError(JudgeError):
+    """Some rollouts have no score, so no report was written.
+
+    Attributes:
+        unscored: Reason by rollout, in the order of the rollouts.
+        n_scored: How many have a score; their artifacts are kept.
+    """
+
+    def __init__(self, message: str, *, unscored: dict[str, str], n_scored: int) -> None:
+        """Say so, and of which."""
+        super().__init__(message)
+        self.unscored = unscored
+        self.n_scored = n_scored
+
+    def __reduce__(self) -> tuple[Callable[..., IncompleteLoopError], tuple[str]]:
+        """Pickle by the arguments it was made with."""
+        make = functools.partial(type(self), unscored=self.unscored, n_scored=self.n_scored)
+        return make, (str(self),)
 
 
 class ScoringError(FramejudgeError, RuntimeError):
