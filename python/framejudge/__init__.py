@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from framejudge import cosine, data, embedders, errors, frames, metrics, scorers
     from framejudge.encoder import EmbeddingCache, Encoder
     from framejudge.metrics import ScoreRun, score
-    from framejudge.rollout import loop, loop_async, run, run_async
+    from framejudge.rollout import (
+        loop,
+        loop_async,
+        promotion_gate,
+        run,
+        run_async,
+        verify_evidence,
+    )
     from framejudge.schemas import LoopReport, RolloutResult, Verdict
     from framejudge.scorers import similarity
 
@@ -35,11 +42,13 @@ __all__ = [
     "loop",
     "loop_async",
     "metrics",
+    "promotion_gate",
     "run",
     "run_async",
     "score",
     "scorers",
     "similarity",
+    "verify_evidence",
 ]
 
 # Public name -> the module that defines it; a submodule maps to itself.
@@ -58,11 +67,13 @@ _LAZY = {
     "loop": "framejudge.rollout",
     "loop_async": "framejudge.rollout",
     "metrics": "framejudge.metrics",
+    "promotion_gate": "framejudge.rollout",
     "run": "framejudge.rollout",
     "run_async": "framejudge.rollout",
     "score": "framejudge.metrics",
     "scorers": "framejudge.scorers",
     "similarity": "framejudge.scorers",
+    "verify_evidence": "framejudge.rollout",
 }
 
 

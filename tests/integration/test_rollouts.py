@@ -459,3 +459,22 @@ def test_the_command_names_every_rollout_without_a_score(server, tmp_path):
     assert "r1: " in done.stderr
     assert "frame_4.png" in done.stderr
     assert "2 of 3 rollouts scored" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["run", "loop"])
+def test_a_dry_run_shows_what_would_be_sent_and_does_nothing(server, tmp_path, name):
+    make_rollouts(tmp_path / "in", 2)
+    path = tmp_path / "in" / "r0" if name == "run" else tmp_path / "in"
+    given = ["--input-path", str(path), "--output-path", str(tmp_path / "out"), "--output", "json"]
+    done = command(name, *given, "--endpoint-url", server.url, "--task", "t", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    plan = json.loads(done.stdout)
+    assert plan["n_calls"] == (1 if name == "run" else 2)
+    first = plan["rollouts"][0]
+    assert (first["rollout_id"], first["task"]) == ("r0", "t")
+    sent = collect_frames(tmp_path / "in" / "r0").frames
+    assert [frame["sha256"] for frame in first["frames"]] == [f.evidence.sha256 for f in sent]
+    assert server.requests == []
+    assert not (tmp_path / "out").exists()
+    fj.run(str(tmp_path / "in" / "r0"), str(tmp_path / "out"), **options(server, task="t"))
+    assert int(server.headers[0]["content-length"]) <= first["request_bytes"]

@@ -73,6 +73,14 @@ Threshold = Annotated[
 ]
 TimeoutS = Annotated[float, typer.Option(help="Seconds that one request may take.")]
 OutputFormat = Annotated[Output, typer.Option("--output", help="How the result is printed.")]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Say which frames would be sent; call nothing, write nothing.",
+        envvar=["FRAMEJUDGE_DRY_RUN", "NPA_DRY_RUN", "DRY_RUN"],
+    ),
+]
 ExitZero = Annotated[
     bool, typer.Option("--exit-zero", help="Exit with 0 instead of 1 when the gate fails.")
 ]
@@ -100,6 +108,7 @@ def run(
     score: Annotated[
         float | None, typer.Option(help="Skip the call; for testing pipelines only.")
     ] = None,
+    dry_run: DryRun = False,
     output: OutputFormat = Output.TEXT,
     exit_zero: ExitZero = False,
 ) -> int:
@@ -109,25 +118,24 @@ def run(
     """
     from framejudge.rollout import run as judge_one  # noqa: PLC0415 - keeps --help quick
 
-    result = judge_one(
-        input_path,
-        output_path,
-        task=task,
-        backend=backend,
-        model=model,
-        endpoint_url=endpoint_url,
-        api_key_env=api_key_env,
-        frame_selection=frame_selection.value,
-        max_frames=max_frames,
-        max_side_px=max_side_px,
-        frame_format=frame_format.value,
-        rubric=rubric,
-        rubric_path=rubric_path,
-        success_threshold=success_threshold,
-        timeout_s=timeout_s,
-        task_from=task_from,
-        score=score,
-    )
+    options: dict[str, Any] = {
+        "task": task,
+        "backend": backend,
+        "model": model,
+        "endpoint_url": endpoint_url,
+        "api_key_env": api_key_env,
+        "frame_selection": frame_selection.value,
+        "max_frames": max_frames,
+        "max_side_px": max_side_px,
+        "frame_format": frame_format.value,
+        "rubric": rubric,
+        "rubric_path": rubric_path,
+        "success_threshold": success_threshold,
+        "timeout_s": timeout_s,
+    }
+    if dry_run:
+        return _show_plan(input_path, output_path, output, options | {"task_from": task_from})
+    result = judge_one(input_path, output_path, task_from=task_from, score=score, **options)
     _print(result.model_dump(mode="json") | {"written_uri": result.result_uri}, output)
     return int(ExitCode.PASS if result.passed or exit_zero else ExitCode.GATE_FAILED)
 
@@ -164,6 +172,7 @@ def loop(
     min_pass_rate: Annotated[
         float | None, typer.Option(help="Also gate on the share of rollouts that pass alone.")
     ] = None,
+    dry_run: DryRun = False,
     output: OutputFormat = Output.TEXT,
     exit_zero: ExitZero = False,
 ) -> int:
@@ -174,24 +183,29 @@ def loop(
     """
     from framejudge.rollout import loop as judge_all  # noqa: PLC0415 - keeps --help quick
 
+    options: dict[str, Any] = {
+        "task": task,
+        "backend": backend,
+        "model": model,
+        "endpoint_url": endpoint_url,
+        "api_key_env": api_key_env,
+        "frame_selection": frame_selection.value,
+        "max_frames": max_frames,
+        "max_side_px": max_side_px,
+        "frame_format": frame_format.value,
+        "rubric": rubric,
+        "rubric_path": rubric_path,
+        "success_threshold": success_threshold,
+        "timeout_s": timeout_s,
+    }
+    if dry_run:
+        return _show_plan(input_path, output_path, output, options | {"every_folder": True})
     try:
         with stages() as show:
             report = judge_all(
                 input_path,
                 output_path,
-                task=task,
-                backend=backend,
-                model=model,
-                endpoint_url=endpoint_url,
-                api_key_env=api_key_env,
-                frame_selection=frame_selection.value,
-                max_frames=max_frames,
-                max_side_px=max_side_px,
-                frame_format=frame_format.value,
-                rubric=rubric,
-                rubric_path=rubric_path,
-                success_threshold=success_threshold,
-                timeout_s=timeout_s,
+                **options,
                 concurrency=concurrency,
                 resume=resume,
                 overwrite=overwrite,
@@ -211,6 +225,22 @@ def loop(
         return int(ExitCode.INCOMPLETE)
     passed = report.task_success and report.pass_rate_gate is not False
     return int(ExitCode.PASS if passed or exit_zero else ExitCode.GATE_FAILED)
+
+
+def _show_plan(input_path: str, output_path: str, output: Output, options: dict[str, Any]) -> int:
+    from framejudge.rollout.plan import plan_rollouts  # noqa: PLC0415 - keeps --help quick
+
+    plan = plan_rollouts(input_path, output_path, **options)
+    if output is Output.JSON:
+        _print(plan.model_dump(mode="json"), output)
+    else:
+        for rollout in plan.rollouts:
+            print(f"{rollout.rollout_id}: {rollout.problem or rollout.task}")
+            for frame in rollout.frames:
+                print(f"  {frame.sha256}  {frame.byte_count:>9}  {frame.label}")
+        print(f"{plan.n_calls} call(s) to {plan.model}, {plan.request_bytes} bytes at most")
+    unreadable = any(rollout.problem for rollout in plan.rollouts)
+    return int(ExitCode.INCOMPLETE if unreadable else ExitCode.PASS)
 
 
 def _warn(text: str) -> None:

@@ -28,7 +28,7 @@ from framejudge.schemas import LoopReport, LoopRow, RolloutResult
 from framejudge.schemas.numbers import round_score
 from framejudge.schemas.rollout import artifact_json
 
-__all__ = ["REPORT_FILE", "loop", "loop_async", "report_path"]
+__all__ = ["REPORT_FILE", "loop", "loop_async", "report_path", "rollouts_under"]
 
 REPORT_FILE = "task_success_report.json"
 
@@ -109,7 +109,7 @@ async def loop_async(
         raise ConfigurationError(
             f"{report_file}: exists; choose another output, or resume or overwrite it"
         )
-    rollouts = _rollouts_under(Path(settled.input_path))
+    rollouts = rollouts_under(Path(settled.input_path))
     evaluator = Evaluator(settled, judge, settled.rubric_text(), None, resume=resume)
     if warn is not None:
         evaluator.warn = warn
@@ -152,7 +152,7 @@ class _Done:
             self.progress(len(self.results) + len(self.reasons), self.total)
 
 
-def _rollouts_under(folder: Path) -> dict[str, Path]:
+def rollouts_under(folder: Path) -> dict[str, Path]:
     """The rollouts by id, in natural order; hidden folders are none."""
     if not folder.exists():
         raise DataError(f"{folder}: does not exist")
