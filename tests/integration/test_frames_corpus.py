@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import os
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+import corpus
 from framejudge import frames
 from framejudge.errors import ImageError
-
-_SPEC = importlib.util.spec_from_file_location(
-    "framejudge_corpus", Path(__file__).parents[1] / "corpus.py"
-)
-corpus = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(corpus)
 
 EXPECTED = corpus.expectations()
 

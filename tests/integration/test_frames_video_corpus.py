@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import os
 from pathlib import Path
@@ -11,14 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import corpus
 from framejudge.errors import VideoError
 from framejudge.frames import Video
-
-_SPEC = importlib.util.spec_from_file_location(
-    "framejudge_corpus", Path(__file__).parents[1] / "corpus.py"
-)
-corpus = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(corpus)
 
 if "FRAMEJUDGE_CI" not in os.environ:
     pytest.importorskip("av", reason="needs the extra [video]")

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import socket
-import sys
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from pathlib import Path
 
 import pytest
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
+import judge_server
 from framejudge.errors import JudgeAuthError, JudgeReplyError, JudgeTransportError
 from framejudge.judge import JudgeClient, JudgeRequest, resolve_judge
 from framejudge.schemas import FrameEvidence, SubmittedFrame
 
-_SPEC = importlib.util.spec_from_file_location(
-    "framejudge_judge_server", Path(__file__).parents[1] / "judge_server.py"
-)
-judge_server = importlib.util.module_from_spec(_SPEC)
-sys.modules[_SPEC.name] = judge_server
-_SPEC.loader.exec_module(judge_server)
 completion = judge_server.completion
 
 KEY = "sk-not-for-any-log"

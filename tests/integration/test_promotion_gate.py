@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import importlib.util
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import framejudge as fj
+import judge_server
 from framejudge import frames
 from framejudge.errors import ConfigurationError
 
-_SPEC = importlib.util.spec_from_file_location(
-    "framejudge_judge_server", Path(__file__).parents[1] / "judge_server.py"
-)
-judge_server = importlib.util.module_from_spec(_SPEC)
-sys.modules[_SPEC.name] = judge_server
-_SPEC.loader.exec_module(judge_server)
 completion = judge_server.completion
 
 KEY = "sk-marker-8F2"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import importlib.util
 import io
 import json
 import subprocess
@@ -17,6 +16,7 @@ from PIL import Image
 from starlette.responses import Response
 
 import framejudge as fj
+import judge_server
 from framejudge import frames
 from framejudge.errors import (
     ConfigurationError,
@@ -27,12 +27,6 @@ from framejudge.errors import (
 )
 from framejudge.frames.rollout import collect_frames
 
-_SPEC = importlib.util.spec_from_file_location(
-    "framejudge_judge_server", Path(__file__).parents[1] / "judge_server.py"
-)
-judge_server = importlib.util.module_from_spec(_SPEC)
-sys.modules[_SPEC.name] = judge_server
-_SPEC.loader.exec_module(judge_server)
 completion = judge_server.completion
 
 
@@ -355,7 +349,7 @@ def test_a_rejected_verdict_stops_new_calls_and_keeps_what_was_scored(server, tm
     # The rest is made up for, and what is there is not asked for again.
     server.answer = judge_server.accepted
     report = fj.loop(str(tmp_path / "in"), str(tmp_path / "out"), resume=True, **options(server))
-    assert report.n_scored == 10
+    assert (report.n_scored, report.n_reused) == (10, 3)
     assert len(server.requests) == 4 + 7
 
 

@@ -10,13 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from framejudge._files import write_atomically
 from framejudge.errors import ConfigurationError
 from framejudge.frames.rollout import collect_frames
-from framejudge.judge import JudgeClient, JudgeRequest, JudgeSettings
+from framejudge.judge import JudgeClient, JudgeOutcome, JudgeRequest, JudgeSettings
 from framejudge.rollout.options import RolloutOptions
 from framejudge.rollout.task import rollout_task
 from framejudge.schemas import Evidence, RolloutResult
@@ -91,15 +92,7 @@ class Evaluator:
         earlier = self._earlier(output, request) if self.resume else None
         if earlier is None:
             outcome = await self.client.ask(request)
-            result = self._judged(
-                request,
-                input_path,
-                output,
-                outcome.evidence,
-                outcome.verdict.score,
-                success=outcome.verdict.success,
-                rationale=outcome.verdict.rationale,
-            )
+            result = self._judged(request, input_path, output, outcome)
         else:
             self.reused += 1
             result = earlier
@@ -142,28 +135,16 @@ class Evaluator:
     def _without_call(
         self, input_path: Path, output: Path, task: str, score: float, rationale: str, source: str
     ) -> RolloutResult:
-        passed = score >= self.options.success_threshold
-        result = RolloutResult(
-            status="passed" if passed else "needs_iteration",
-            backend=self.settings.backend,
-            input_path=str(input_path),
-            output_path=self.options.output_path,
-            result_uri=str(output),
+        result = self._result(
+            input_path,
+            output,
+            score,
             task=task,
-            rubric=self.rubric,
-            model=self.settings.model,
-            score=score,
-            success_threshold=self.options.success_threshold,
-            passed=passed,
-            generated_at=datetime.now(UTC).isoformat(),
-            frame_selection=self.options.frame_selection,
             frame_count=0,
             rationale=rationale,
             served_model=None,
             served_model_match_enforced=False,
             provider_success=None,
-            provider_success_matches_score_gate=None,
-            provider_call_made=False,
             limitations=[*_LIMITATIONS, _NO_CALL.format(source=source)],
             evidence=None,
         )
@@ -171,17 +152,33 @@ class Evaluator:
         return result
 
     def _judged(
+        self, request: JudgeRequest, input_path: Path, output: Path, outcome: JudgeOutcome
+    ) -> RolloutResult:
+        return self._result(
+            input_path,
+            output,
+            round_score(outcome.verdict.score),
+            task=request.task,
+            frame_count=len(request.frames),
+            rationale=outcome.verdict.rationale,
+            served_model=outcome.evidence.provider.returned_model,
+            served_model_match_enforced=self.settings.enforces_model,
+            provider_success=outcome.verdict.success,
+            limitations=list(_LIMITATIONS),
+            evidence=outcome.evidence,
+        )
+
+    def _result(
         self,
-        request: JudgeRequest,
         input_path: Path,
         output: Path,
-        evidence: Evidence,
-        raw_score: float,
+        score: float,
         *,
-        success: bool,
-        rationale: str,
+        provider_success: bool | None,
+        evidence: Evidence | None,
+        **fields: Any,
     ) -> RolloutResult:
-        score = round_score(raw_score)
+        """What every result says; its gate is the rounded score's, whatever the judge thinks."""
         passed = score >= self.options.success_threshold
         return RolloutResult(
             status="passed" if passed else "needs_iteration",
@@ -189,23 +186,20 @@ class Evaluator:
             input_path=str(input_path),
             output_path=self.options.output_path,
             result_uri=str(output),
-            task=request.task,
-            rubric=request.rubric,
+            rubric=self.rubric,
             model=self.settings.model,
             score=score,
             success_threshold=self.options.success_threshold,
             passed=passed,
             generated_at=datetime.now(UTC).isoformat(),
             frame_selection=self.options.frame_selection,
-            frame_count=len(request.frames),
-            rationale=rationale,
-            served_model=evidence.provider.returned_model,
-            served_model_match_enforced=self.settings.enforces_model,
-            provider_success=success,
-            provider_success_matches_score_gate=success == passed,
-            provider_call_made=True,
-            limitations=list(_LIMITATIONS),
+            provider_success=provider_success,
+            provider_success_matches_score_gate=(
+                None if provider_success is None else provider_success == passed
+            ),
+            provider_call_made=evidence is not None,
             evidence=evidence,
+            **fields,
         )
 
     def _earlier(self, output: Path, request: JudgeRequest) -> RolloutResult | None:

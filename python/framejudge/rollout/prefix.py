@@ -222,6 +222,7 @@ def _report(
         latency_s=0.0,
         n_scored=n_scored,
         n_total=n_scored + len(unscored),
+        n_reused=evaluator.reused,
         unscored=[{"rollout_id": name, "reason": why} for name, why in unscored.items()],
         min_pass_rate=min_pass_rate,
         pass_rate_interval=wilson_interval(n_passed, n_scored, 0.95) if scored else None,

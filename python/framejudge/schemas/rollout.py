@@ -226,6 +226,8 @@ class LoopReport(_Record):
     latency_s: float
     n_scored: int
     n_total: int
+    n_reused: int = 0
+    """Finished results of the very same request that were not asked for again."""
     unscored: list[dict[str, str]] = Field(default_factory=list)
     """rollout_id and reason of each that has no score."""
     min_pass_rate: float | None = None
