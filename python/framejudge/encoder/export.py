@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from framejudge.encoder.graph import GraphBuilder
+from framejudge.encoder.graph_standard import StandardGraphBuilder
 from framejudge.errors import MissingExtraError, ModelError
 
 if TYPE_CHECKING:
@@ -25,13 +26,23 @@ if TYPE_CHECKING:
 
     from framejudge.encoder.architecture import Architecture
 
-__all__ = ["DATA_FILE", "EXPORTER_VERSION", "GRAPH_FILE", "export_onnx"]
+__all__ = [
+    "DATA_FILE",
+    "EXPORTER_VERSION",
+    "EXPORT_FILES",
+    "GRAPH_FILE",
+    "STANDARD_FILE",
+    "export_onnx",
+]
 
-EXPORTER_VERSION = 2
+EXPORTER_VERSION = 3
 """Part of the cache key; raised whenever the graph or the layout of its data changes."""
 
 GRAPH_FILE = "model.onnx"
+STANDARD_FILE = "model.standard.onnx"
 DATA_FILE = "model.onnx.data"
+EXPORT_FILES = (GRAPH_FILE, STANDARD_FILE, DATA_FILE)
+"""The graph for onnxruntime, the same in standard operators, and the weights of both."""
 
 _INLINE_BYTES = 1024
 _PAGE_BYTES = mmap.ALLOCATIONGRANULARITY
@@ -44,7 +55,7 @@ def export_onnx(
     *,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Write `model.onnx` and `model.onnx.data` for a model folder.
+    """Write both graphs and `model.onnx.data` for a model folder; see NOTE [two dialects].
 
     Args:
         folder: Holds `model.safetensors`.
@@ -62,14 +73,15 @@ def export_onnx(
         except ImportError as error:
             raise MissingExtraError("exporting a model to ONNX", extra="mpnet") from error
     source = folder / "model.safetensors"
+    properties = {"framejudge": json.dumps(architecture.as_dict()), "exporter": EXPORTER_VERSION}
     with _Weights(source, architecture) as weights, (destination / DATA_FILE).open("wb") as data:
         store = _Store(data, progress, len(weights.names))
-        model = GraphBuilder(architecture, store.add, weights.load).build(folder.name)
-    model.graph.initializer.extend(store.initializers)
-    properties = {"framejudge": json.dumps(architecture.as_dict()), "exporter": EXPORTER_VERSION}
-    for key, value in properties.items():
-        model.metadata_props.add(key=key, value=str(value))
-    (destination / GRAPH_FILE).write_bytes(model.SerializeToString())
+        for builder, name in ((GraphBuilder, GRAPH_FILE), (StandardGraphBuilder, STANDARD_FILE)):
+            model = builder(architecture, store.add, weights.load).build(folder.name)
+            model.graph.initializer.extend(store.taken())
+            for key, value in properties.items():
+                model.metadata_props.add(key=key, value=str(value))
+            (destination / name).write_bytes(model.SerializeToString())
 
 
 class _Weights:
@@ -136,7 +148,7 @@ def _shapes(arch: Architecture) -> Callable[[str], tuple[int, ...] | None]:
 
 
 class _Store:
-    """Collects initializers: small ones inside the graph, the rest in the data file."""
+    """Collects initializers: small ones inside the graph, the rest in the data file, once each."""
 
     def __init__(
         self, stream: Any, progress: Callable[[int, int], None] | None, total: int
@@ -144,16 +156,30 @@ class _Store:
         self._stream = stream
         self._progress = progress
         self._total = total
-        self.initializers: list[Any] = []
+        self._kept: dict[str, Any] = {}
+        self._taken: dict[str, Any] = {}
 
     def add(self, name: str, array: NDArray[Any]) -> str:
-        """Store an array and return its name."""
+        """Store an array for the graph at hand and return its name."""
+        if name not in self._kept:
+            self._kept[name] = self._write(name, np.asarray(array, order="C"))
+            if self._progress is not None:
+                self._progress(min(len(self._kept), self._total), self._total)
+        self._taken[name] = self._kept[name]
+        return name
+
+    def taken(self) -> list[Any]:
+        """Return what was asked for since the last call: one graph's initializers."""
+        taken = list(self._taken.values())
+        self._taken = {}
+        return taken
+
+    def _write(self, name: str, array: NDArray[Any]) -> Any:
+        """Return an initializer, inline or in the data file."""
         from onnx import TensorProto, helper, numpy_helper  # noqa: PLC0415
 
-        array = np.asarray(array, order="C")
         if array.nbytes < _INLINE_BYTES:
-            self.initializers.append(numpy_helper.from_array(array, name))
-            return name
+            return numpy_helper.from_array(array, name)
         gap = -self._stream.tell() % _PAGE_BYTES
         self._stream.write(bytes(gap))
         offset = self._stream.tell()
@@ -167,7 +193,4 @@ class _Store:
         entries = {"location": DATA_FILE, "offset": offset, "length": array.nbytes}
         for key, value in entries.items():
             tensor.external_data.add(key=key, value=str(value))
-        self.initializers.append(tensor)
-        if self._progress is not None:
-            self._progress(min(len(self.initializers), self._total), self._total)
-        return name
+        return tensor

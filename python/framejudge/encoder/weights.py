@@ -443,7 +443,7 @@ def _write_export(folder: Path, files: ModelFiles, progress: Progress) -> None:
             read_architecture(files.folder),
             progress=lambda done, total: progress("export", done, total),
         )
-        hashes = {name: hash_file(staging / name) for name in (export.GRAPH_FILE, export.DATA_FILE)}
+        hashes = {name: hash_file(staging / name) for name in export.EXPORT_FILES}
         content = {
             "model": files.name,
             "exporter": export.EXPORTER_VERSION,
