@@ -13,12 +13,14 @@ from framejudge._core import __version__, build_info
 if TYPE_CHECKING:
     from framejudge import cosine, data, embedders, errors, frames, metrics, scorers
     from framejudge.encoder import EmbeddingCache, Encoder
+    from framejudge.encoder.cache_file import EmbeddingFile
     from framejudge.metrics import ScoreRun, score
     from framejudge.schemas import Verdict
     from framejudge.scorers import similarity
 
 __all__ = [
     "EmbeddingCache",
+    "EmbeddingFile",
     "Encoder",
     "ScoreRun",
     "Verdict",
@@ -38,6 +40,7 @@ __all__ = [
 # Public name -> the module that defines it; a submodule maps to itself.
 _LAZY = {
     "EmbeddingCache": "framejudge.encoder",
+    "EmbeddingFile": "framejudge.encoder.cache_file",
     "Encoder": "framejudge.encoder",
     "ScoreRun": "framejudge.metrics",
     "Verdict": "framejudge.schemas",

@@ -112,6 +112,13 @@ def score(
             envvar="FRAMEJUDGE_DEVICE",
         ),
     ] = "cpu",
+    embedding_cache: Annotated[
+        Path | None,
+        typer.Option(
+            help="Keep embeddings between runs in this SQLite file; it holds no text.",
+            envvar="FRAMEJUDGE_EMBEDDING_CACHE",
+        ),
+    ] = None,
     output: Annotated[
         list[Path] | None,
         typer.Option(
@@ -136,6 +143,7 @@ def score(
     """
     from framejudge.data.readers import check_file  # noqa: PLC0415 - keeps --help quick
     from framejudge.encoder import Encoder  # noqa: PLC0415
+    from framejudge.encoder.cache_file import EmbeddingFile  # noqa: PLC0415
     from framejudge.metrics import score as score_data  # noqa: PLC0415
     from framejudge.report import check_outputs, print_run, write_run  # noqa: PLC0415
     from framejudge.report.files import run_as_json  # noqa: PLC0415
@@ -145,7 +153,13 @@ def score(
     files = [path for path in outputs if path != _STDOUT]
     check_file(data)
     check_outputs(files, data=data)
-    encoder = Encoder(model, engine=engine.value, precision=precision.value, device=device)
+    encoder = Encoder(
+        model,
+        engine=engine.value,
+        precision=precision.value,
+        device=device,
+        cache=EmbeddingFile(embedding_cache) if embedding_cache is not None else ...,
+    )
     prepare_model(model)
     with progress("scoring frames") as done:
         run = score_data(

@@ -85,7 +85,8 @@ class Encoder:
             CPU affinity and the cgroup's quota.
         normalize: L2-normalise every embedding. False leaves them as the model makes them, and
             all-mpnet-base-v2 normalises its own.
-        cache: Keeps embeddings by text; default: a new `EmbeddingCache()`; None keeps nothing.
+        cache: Keeps embeddings by text; default: a new `EmbeddingCache()`; an `EmbeddingFile`
+            keeps them between runs; None keeps nothing.
 
     Raises:
         InputError: An argument is out of range.
