@@ -19,11 +19,12 @@ from framejudge._core import build_info
 from framejudge.encoder.cache import EmbeddingCache
 from framejudge.encoder.choice import Choice, check_options, choose
 from framejudge.encoder.manifest import DEFAULT_MODEL, KNOWN_MODELS
-from framejudge.errors import InputError
+from framejudge.errors import ConfigurationError, InputError, ModelError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from framejudge.encoder.architecture import Architecture
     from framejudge.encoder.engine import Engine
     from framejudge.encoder.weights import ExportedModel
 
@@ -79,6 +80,8 @@ class Encoder:
             same scores.
         device: `cpu`, `cuda`, `cuda:N` or `auto`: the first CUDA device that can be used, else the
             CPU.
+        prompt: Name of one of the model's own prompts (`query`, `passage`, ...), put before every
+            text; default: the one its configuration names as the default, if any; empty for none.
         token_budget: Most tokens of a batch.
         max_batch: Most texts of a batch; default: only the budget counts.
         threads: Threads of the model; default: `framejudge.build_info()["threads"]`, which follows
@@ -107,6 +110,7 @@ class Encoder:
         precision: str = "fp32",
         device: str = "cpu",
         max_tokens: int | None = None,
+        prompt: str | None = None,
         token_budget: int = DEFAULT_TOKEN_BUDGET,
         max_batch: int | None = None,
         threads: int | None = None,
@@ -125,6 +129,7 @@ class Encoder:
         self._model = model
         self._asked = (engine, precision, device)
         self._max_tokens = max_tokens
+        self._prompt = prompt
         self._token_budget = int(token_budget)
         self._max_batch = max_batch
         self._threads = threads
@@ -245,6 +250,7 @@ class Encoder:
             "max_tokens": opened.max_tokens,
             "token_budget": self._token_budget,
             "normalize": self._normalize or exported.architecture.normalized,
+            "prompt": opened.engine.prompt,
             "onnxruntime": load_onnxruntime().__version__,
             "tokenizers": tokenizers.__version__,
         }
@@ -273,11 +279,17 @@ class Encoder:
         rated = exported.files.hashes["model.safetensors"] == measured
         choice = choose(*self._asked, rated=rated)
         engine = Engine(
-            exported, choice, max_tokens=max_tokens, threads=threads, normalize=self._normalize
+            exported,
+            choice,
+            max_tokens=max_tokens,
+            threads=threads,
+            normalize=self._normalize,
+            prompt=_prompt(exported.architecture, self._prompt),
         )
         identity = json.dumps(
             [sorted(exported.hashes.items()), exported.files.hashes["tokenizer.json"],
-             choice.engine, choice.precision, choice.device, max_tokens, self._normalize]
+             choice.engine, choice.precision, choice.device, max_tokens, self._normalize,
+             engine.prompt]
         )  # fmt: skip
         seed = hashlib.blake2b(identity.encode(), digest_size=16).digest()
         return _Opened(exported, engine, max_tokens, threads, export.EXPORTER_VERSION, seed)
@@ -375,6 +387,25 @@ def _require_positive(name: str, value: object, *, least: int = 1) -> None:
         return
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise InputError(f"{name} must be an integer of at least {least}, got {value!r}")
+
+
+def _prompt(architecture: Architecture, name: str | None) -> str:
+    """Return the text of a model's prompt."""
+    taken = architecture.default_prompt if name is None else name
+    if not taken:
+        return ""
+    if taken not in architecture.prompts:
+        raise ConfigurationError(
+            f"prompt must be one of the model's own, "
+            f"{', '.join(architecture.prompts) or 'of which it has none'}; got {taken!r}"
+        )
+    text = architecture.prompts[taken]
+    if text and not architecture.pools_prompt:
+        raise ModelError(
+            f"the model leaves its prompt {taken!r} out of pooling (include_prompt is false), "
+            "which is not supported; prompt='' runs it without"
+        )
+    return text
 
 
 def _default_threads() -> int:

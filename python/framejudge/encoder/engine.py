@@ -58,6 +58,7 @@ class Engine:
         max_tokens: Longest text, the special tokens included.
         threads: Threads of the model.
         normalize: L2-normalise, whatever the model's own modules do.
+        prompt: Put before every text.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Engine:
         max_tokens: int,
         threads: int,
         normalize: bool,
+        prompt: str = "",
     ) -> None:
         architecture = exported.architecture
         self._lowercase = architecture.lowercase
@@ -75,10 +77,12 @@ class Engine:
         self._output = OUTPUTS[0] if normalize or architecture.normalized else OUTPUTS[1]
         self._tokenizer = _open_tokenizer(str(exported.tokenizer), max_tokens)
         self.choice = choice
+        self.prompt = prompt
         self.runtime = _open_runtime(exported, choice, threads)
 
     def tokenize(self, text: str) -> Tokenized:
-        """Return a text's token ids, the special ones included."""
+        """Return a text's token ids, the prompt's and the special ones included."""
+        text = self.prompt + text
         encoding = self._tokenizer.encode(text.lower() if self._lowercase else text)
         return Tokenized(encoding.ids, bool(encoding.overflowing))
 

