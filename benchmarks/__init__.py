@@ -15,5 +15,6 @@ SCRIPTS = {
     "score": "benchmarks.score_frames",
     "cosine": "benchmarks.cosine_peers",
     "encoder": "benchmarks.encoder_throughput",
+    "encoder-accuracy": "benchmarks.encoder_accuracy",
     "encoder-start": "benchmarks.encoder_cold_start",
 }

@@ -163,6 +163,37 @@ def test_asking_for_any_device_is_quiet_where_there_is_none(make_model):
     assert done.stdout.startswith("cpu|there is no CUDA device")
 
 
+@pytest.mark.parametrize("family", ["mpnet", "bert"])
+def test_the_half_precision_graph_is_within_half_precision(make_model, family):
+    # On the CPU onnxruntime computes it in float32 between float16 values; devices do it all.
+    from framejudge.encoder.engine import Engine
+    from framejudge.encoder.weights import export_model, find_model
+
+    folder = make_model(family)
+    exported = export_model(find_model(folder), precision="fp16")
+    taken = Choice("onnxruntime", "fp16", "cpu", None, "")
+    engine = Engine(exported, taken, max_tokens=200, threads=1, normalize=True)
+    got = engine.embed([engine.tokenize(text).ids for text in TEXTS])
+    want = Encoder(folder, cache=None).encode(TEXTS)
+    deviation = np.abs(got - want).max()
+    assert got.dtype == np.float32
+    assert 1e-6 < deviation < 2e-3
+    data = [export_model(find_model(folder), precision=p).path for p in ("fp16", "fp32")]
+    sizes = [path.with_suffix(".onnx.data").stat().st_size for path in data]
+    assert sizes[0] < sizes[1]
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(cuda.problem() is not None, reason=f"no CUDA device: {cuda.problem()}")
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+def test_a_cuda_device_computes_what_the_cpu_does(make_model, precision):
+    folder = make_model()
+    want = Encoder(folder, cache=None).encode(TEXTS)
+    encoder = Encoder(folder, cache=None, device="cuda:0", precision=precision)
+    np.testing.assert_allclose(encoder.encode(TEXTS), want, atol=2e-3)
+    assert encoder.info()["providers"][0] == "CUDAExecutionProvider"
+
+
 @needs_openvino
 def test_a_shared_cache_never_mixes_engines(make_model):
     cache = EmbeddingCache()

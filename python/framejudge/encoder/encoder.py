@@ -269,15 +269,16 @@ class Encoder:
         from framejudge.encoder import export, weights  # noqa: PLC0415
         from framejudge.encoder.engine import Engine  # noqa: PLC0415
 
-        exported = weights.export_model(weights.find_model(self._model))
+        files = weights.find_model(self._model)
+        measured = KNOWN_MODELS[DEFAULT_MODEL].files["model.safetensors"]
+        choice = choose(*self._asked, rated=files.hashes["model.safetensors"] == measured)
+        half = choice.precision == "fp16"
+        exported = weights.export_model(files, precision="fp16" if half else "fp32")
         limit = exported.architecture.max_tokens
         if self._max_tokens is not None and self._max_tokens > limit:
             raise InputError(f"max_tokens {self._max_tokens} is beyond the model's {limit}")
         max_tokens = self._max_tokens or limit
         threads = self._threads or _default_threads()
-        measured = KNOWN_MODELS[DEFAULT_MODEL].files["model.safetensors"]
-        rated = exported.files.hashes["model.safetensors"] == measured
-        choice = choose(*self._asked, rated=rated)
         engine = Engine(
             exported,
             choice,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from framejudge.encoder.graph import GraphBuilder
+from framejudge.encoder.graph_half import HalfGraphBuilder
 from framejudge.encoder.graph_standard import StandardGraphBuilder
 from framejudge.errors import MissingExtraError, ModelError
 
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
 __all__ = [
     "DATA_FILE",
     "EXPORTER_VERSION",
-    "EXPORT_FILES",
     "GRAPH_FILE",
     "STANDARD_FILE",
+    "export_files",
     "export_onnx",
 ]
 
@@ -41,11 +42,20 @@ EXPORTER_VERSION = 3
 GRAPH_FILE = "model.onnx"
 STANDARD_FILE = "model.standard.onnx"
 DATA_FILE = "model.onnx.data"
-EXPORT_FILES = (GRAPH_FILE, STANDARD_FILE, DATA_FILE)
-"""The graph for onnxruntime, the same in standard operators, and the weights of both."""
+
+_BUILDERS: dict[str, list[tuple[type[GraphBuilder], str]]] = {
+    "fp32": [(GraphBuilder, GRAPH_FILE), (StandardGraphBuilder, STANDARD_FILE)],
+    "fp16": [(HalfGraphBuilder, GRAPH_FILE)],
+}
+"""Precision to the graphs that are written for it; those of one precision share their weights."""
 
 _INLINE_BYTES = 1024
 _PAGE_BYTES = mmap.ALLOCATIONGRANULARITY
+
+
+def export_files(precision: str) -> list[str]:
+    """Return the names of the files that an export of one precision consists of."""
+    return [*(name for _, name in _BUILDERS[precision]), DATA_FILE]
 
 
 def export_onnx(
@@ -53,14 +63,16 @@ def export_onnx(
     destination: Path,
     architecture: Architecture,
     *,
+    precision: str = "fp32",
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Write both graphs and `model.onnx.data` for a model folder; see NOTE [two dialects].
+    """Write the graphs and `model.onnx.data` for a model folder; see NOTE [two dialects].
 
     Args:
         folder: Holds `model.safetensors`.
         destination: Existing folder; the caller makes the whole atomic.
         architecture: What `read_architecture(folder)` returned.
+        precision: `fp32` (onnxruntime's graph and the standard one) or `fp16` (onnxruntime's).
         progress: Called with (weights written, weights in all).
 
     Raises:
@@ -76,7 +88,7 @@ def export_onnx(
     properties = {"framejudge": json.dumps(architecture.as_dict()), "exporter": EXPORTER_VERSION}
     with _Weights(source, architecture) as weights, (destination / DATA_FILE).open("wb") as data:
         store = _Store(data, progress, len(weights.names))
-        for builder, name in ((GraphBuilder, GRAPH_FILE), (StandardGraphBuilder, STANDARD_FILE)):
+        for builder, name in _BUILDERS[precision]:
             model = builder(architecture, store.add, weights.load).build(folder.name)
             model.graph.initializer.extend(store.taken())
             for key, value in properties.items():
