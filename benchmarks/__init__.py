@@ -12,6 +12,7 @@ SCRIPTS = {
     "frames-png": "benchmarks.frames_png",
     "frames-resize": "benchmarks.frames_resize",
     "frames-video": "benchmarks.frames_video",
+    "gpu": "benchmarks.gpu",
     "score": "benchmarks.score_frames",
     "cosine": "benchmarks.cosine_peers",
     "encoder": "benchmarks.encoder_throughput",
