@@ -163,6 +163,29 @@ def test_asking_for_any_device_is_quiet_where_there_is_none(make_model):
     assert done.stdout.startswith("cpu|there is no CUDA device")
 
 
+@needs_openvino
+@pytest.mark.parametrize("family", ["mpnet", "bert"])
+def test_int8_is_within_its_rounding_and_does_not_depend_on_the_batch(make_model, family):
+    folder = make_model(family)
+    want = Encoder(folder, cache=None).encode(TEXTS)
+    alone = Encoder(folder, cache=None, precision="int8", max_batch=1).encode_result(TEXTS)
+    mixed = Encoder(folder, cache=None, precision="int8", token_budget=999).encode(TEXTS)
+    # Steps of 1/127 of the largest value: 2e-3 was measured after two layers.
+    assert 1e-5 < np.abs(alone.embeddings - want).max() < 1 / 127
+    np.testing.assert_allclose(mixed, alone.embeddings, atol=1e-3)
+    assert (alone.choice.engine, alone.choice.precision) == ("openvino", "int8")
+
+
+def test_int8_weights_are_stored_as_such(make_model):
+    from framejudge.encoder.weights import export_model, find_model
+
+    exported = export_model(find_model(make_model()), precision="int8")
+    whole = export_model(find_model(make_model()))
+    sizes = [(e.path.parent / "model.onnx.data").stat().st_size for e in (exported, whole)]
+    assert exported.path.name == "model.standard.onnx"
+    assert sizes[0] < sizes[1]
+
+
 @pytest.mark.parametrize("family", ["mpnet", "bert"])
 def test_the_half_precision_graph_is_within_half_precision(make_model, family):
     # On the CPU onnxruntime computes it in float32 between float16 values; devices do it all.

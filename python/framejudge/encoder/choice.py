@@ -1,6 +1,6 @@
 """Which engine, precision and device run the model, and why.
 
-NOTE [what auto may pick]: `RATINGS` is the list of what can run, fastest first for each device,
+NOTE [what auto may pick]: `RATINGS` is the list of what can run, lowest precision first,
 with the largest change of a pair's cosine that was measured against float32 (models/README.md says
 on what). `auto` picks the first whose figure is known, at most 0.01, and measured on this very
 model; anything else is the caller's decision.
@@ -51,6 +51,7 @@ class Rating:
 RATINGS = (
     Rating("cuda", "fp16", "onnxruntime", None),
     Rating("cuda", "fp32", "onnxruntime", None),
+    Rating("cpu", "int8", "openvino", 0.013),
     Rating("cpu", "bf16", "openvino", 0.0056),
     Rating("cpu", "fp32", "onnxruntime", 2e-6),
     Rating("cpu", "fp32", "openvino", 2e-6),

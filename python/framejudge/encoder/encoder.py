@@ -241,7 +241,7 @@ class Encoder:
             "source": exported.files.source,
             "revision": exported.files.revision,
             "weights_sha256": exported.files.hashes["model.safetensors"],
-            "onnx_sha256": exported.hashes["model.onnx"],
+            "onnx_sha256": exported.hashes[exported.path.name],
             "onnx_format": opened.export_format,
             "architecture": exported.architecture.as_dict(),
             **opened.engine.choice.as_dict(),
@@ -272,8 +272,9 @@ class Encoder:
         files = weights.find_model(self._model)
         measured = KNOWN_MODELS[DEFAULT_MODEL].files["model.safetensors"]
         choice = choose(*self._asked, rated=files.hashes["model.safetensors"] == measured)
-        half = choice.precision == "fp16"
-        exported = weights.export_model(files, precision="fp16" if half else "fp32")
+        # bfloat16 is made of float32 by the engine.
+        stored = "fp32" if choice.precision == "bf16" else choice.precision
+        exported = weights.export_model(files, precision=stored)
         limit = exported.architecture.max_tokens
         if self._max_tokens is not None and self._max_tokens > limit:
             raise InputError(f"max_tokens {self._max_tokens} is beyond the model's {limit}")

@@ -16,6 +16,7 @@ import numpy as np
 
 from framejudge.encoder.graph import GraphBuilder
 from framejudge.encoder.graph_half import HalfGraphBuilder
+from framejudge.encoder.graph_int8 import Int8GraphBuilder
 from framejudge.encoder.graph_standard import StandardGraphBuilder
 from framejudge.errors import MissingExtraError, ModelError
 
@@ -34,6 +35,7 @@ __all__ = [
     "STANDARD_FILE",
     "export_files",
     "export_onnx",
+    "graph_files",
 ]
 
 EXPORTER_VERSION = 3
@@ -46,6 +48,7 @@ DATA_FILE = "model.onnx.data"
 _BUILDERS: dict[str, list[tuple[type[GraphBuilder], str]]] = {
     "fp32": [(GraphBuilder, GRAPH_FILE), (StandardGraphBuilder, STANDARD_FILE)],
     "fp16": [(HalfGraphBuilder, GRAPH_FILE)],
+    "int8": [(Int8GraphBuilder, STANDARD_FILE)],
 }
 """Precision to the graphs that are written for it; those of one precision share their weights."""
 
@@ -53,9 +56,14 @@ _INLINE_BYTES = 1024
 _PAGE_BYTES = mmap.ALLOCATIONGRANULARITY
 
 
+def graph_files(precision: str) -> list[str]:
+    """Return the names of the graphs of one precision, the first engine's first."""
+    return [name for _, name in _BUILDERS[precision]]
+
+
 def export_files(precision: str) -> list[str]:
     """Return the names of the files that an export of one precision consists of."""
-    return [*(name for _, name in _BUILDERS[precision]), DATA_FILE]
+    return [*graph_files(precision), DATA_FILE]
 
 
 def export_onnx(
@@ -72,7 +80,8 @@ def export_onnx(
         folder: Holds `model.safetensors`.
         destination: Existing folder; the caller makes the whole atomic.
         architecture: What `read_architecture(folder)` returned.
-        precision: `fp32` (onnxruntime's graph and the standard one) or `fp16` (onnxruntime's).
+        precision: `fp32` (onnxruntime's graph and the standard one), `fp16` (onnxruntime's) or
+            `int8` (the standard one).
         progress: Called with (weights written, weights in all).
 
     Raises:

@@ -15,6 +15,7 @@ import numpy as np
 
 from framejudge.encoder.export import STANDARD_FILE
 from framejudge.encoder.graph import OUTPUTS
+from framejudge.encoder.graph_int8 import GROUP
 from framejudge.errors import ConfigurationError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["OpenVino", "cpu_has_bfloat16", "load_openvino"]
 
-_HINTS = {"fp32": "f32", "bf16": "bf16"}
+_HINTS = {"fp32": "f32", "bf16": "bf16", "int8": "f32"}
+"""Precision of everything but products with int8 weights, which are in int8 under any hint."""
 _SHAPES = 128
 """Shapes whose kernels are kept; every batch has its own, and each costs memory for good."""
 
@@ -52,6 +54,7 @@ class OpenVino:
             "PERFORMANCE_HINT": "LATENCY",
             "ENABLE_CPU_PINNING": False,
             "CPU_RUNTIME_CACHE_CAPACITY": _SHAPES,
+            "DYNAMIC_QUANTIZATION_GROUP_SIZE": GROUP if choice.precision == "int8" else 0,
         }
         path = exported.path.with_name(STANDARD_FILE)
         self._compiled = openvino.Core().compile_model(str(path), "CPU", settings)

@@ -225,7 +225,7 @@ def find_export(
 
     Args:
         files: What `find_model` returned.
-        precision: Of the weights: `fp32` or `fp16`.
+        precision: Of the weights: `fp32`, `fp16` or `int8`.
         believe: False hashes the exported files again, and a damaged one is an error.
 
     Raises:
@@ -244,7 +244,8 @@ def find_export(
             raise
         _log.warning("%s; exporting again", error)
         return None
-    return ExportedModel(folder / export.GRAPH_FILE, read_architecture(files.folder), hashes, files)
+    graph = folder / export.graph_files(precision)[0]
+    return ExportedModel(graph, read_architecture(files.folder), hashes, files)
 
 
 def export_model(
@@ -254,7 +255,7 @@ def export_model(
 
     Args:
         files: What `find_model` returned.
-        precision: Of the weights: `fp32` or `fp16`.
+        precision: Of the weights: `fp32`, `fp16` or `int8`.
         progress: Called with ("export", weights done, weights in all).
 
     Raises:
