@@ -27,7 +27,15 @@ from benchmarks.workers import interleave_workers, serve
 CPUS = len(os.sched_getaffinity(0))
 PEER = "sentence-transformers"
 LIMITS = {"limit fp32": "float32", "limit bf16": "bfloat16"}
-CONTENDERS = [OURS, f"{OURS} bf16", f"{OURS} openvino", PEER, f"{PEER} bf16", *LIMITS]
+CONTENDERS = [
+    OURS,
+    f"{OURS} bf16",
+    f"{OURS} int8",
+    f"{OURS} openvino",
+    PEER,
+    f"{PEER} bf16",
+    *LIMITS,
+]
 TEXTS = ("camera", "repeated", "stsb", "one")
 ONE = "A man in a grey coat falls near the main entrance door."
 FLOP_PER_TOKEN = 170.1e6
@@ -52,8 +60,9 @@ def texts_of(kind: str, count: int, every: int = 1) -> list[str]:
 def prepare_ours(variant: str):
     from framejudge import Encoder
 
-    options = {"": {}, "bf16": {"precision": "bf16"}, "openvino": {"engine": "openvino"}}[variant]
-    encoder = Encoder(cache=None, threads=CPUS, **options)
+    precision = variant if variant in {"bf16", "int8"} else "fp32"
+    engine = "openvino" if variant == "openvino" else "auto"
+    encoder = Encoder(cache=None, threads=CPUS, precision=precision, engine=engine)
     encoder.warm_up()
     return encoder.encode
 
@@ -158,7 +167,7 @@ def main() -> None:
 
 def available(name: str) -> bool:
     """Tell whether a contender's library is installed."""
-    needs = "openvino" if name in {f"{OURS} bf16", f"{OURS} openvino"} else "torch"
+    needs = "openvino" if name.startswith(OURS) else "torch"
     return name == OURS or importlib.util.find_spec(needs) is not None
 
 
