@@ -51,7 +51,7 @@ class Rating:
 RATINGS = (
     Rating("cuda", "fp16", "onnxruntime", None),
     Rating("cuda", "fp32", "onnxruntime", None),
-    Rating("cpu", "int8", "openvino", 0.013),
+    Rating("cpu", "int8", "openvino", 0.017),
     Rating("cpu", "bf16", "openvino", 0.0056),
     Rating("cpu", "fp32", "onnxruntime", 2e-6),
     Rating("cpu", "fp32", "openvino", 2e-6),
