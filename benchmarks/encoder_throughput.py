@@ -5,7 +5,7 @@ the machine has CPUs, in turn with the other. `--texts camera` takes 800 distinc
 `repeated` 400 of them twice, `stsb` all 2,758 sentences of the STS benchmark's test set (`--every`
 thins them), `one` a text of 12 words 100 times, one call each: there the median and the 99th
 percentile of a call are shown. Ours runs without its cache, so that no round profits from the one
-before. The limits are torch's matrix products of the same arithmetic and nothing else.
+before. The products are torch's matrix products of the same arithmetic and nothing else.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from benchmarks.workers import interleave_workers, serve
 
 CPUS = len(os.sched_getaffinity(0))
 PEER = "sentence-transformers"
-LIMITS = {"limit fp32": "float32", "limit bf16": "bfloat16"}
+PRODUCTS = {"products fp32": "float32", "products bf16": "bfloat16"}
 CONTENDERS = [
     OURS,
     f"{OURS} bf16",
@@ -34,7 +34,7 @@ CONTENDERS = [
     f"{OURS} openvino",
     PEER,
     f"{PEER} bf16",
-    *LIMITS,
+    *PRODUCTS,
 ]
 TEXTS = ("camera", "repeated", "stsb", "one")
 ONE = "A man in a grey coat falls near the main entrance door."
@@ -67,7 +67,7 @@ def prepare_ours(variant: str):
     return encoder.encode
 
 
-def prepare_limit(kind: str):
+def prepare_products(kind: str):
     """Return a function that multiplies as much as the texts need, in the layers' own shapes."""
     import torch
 
@@ -112,8 +112,8 @@ def prepare_peer(variant: str):
 def work(name: str, texts: list[str], scratch: Path) -> None:
     """In a contender's process: encode when asked, and leave the embeddings for comparison."""
     library, _, variant = name.partition(" ")
-    if name in LIMITS:
-        encode = prepare_limit(LIMITS[name])
+    if name in PRODUCTS:
+        encode = prepare_products(PRODUCTS[name])
     else:
         encode = prepare_ours(variant) if library == OURS else prepare_peer(variant)
 
@@ -183,7 +183,7 @@ def report(results, saved, count: int, options, before) -> None:
             "p50_p99_ms": [1000 * seconds for seconds in result.answer],
             "peak_rss_mb": result.peak_rss_mb,
             "max_cosine_deviation": (
-                None if name in LIMITS else deviation(saved[name], saved[base])
+                None if name in PRODUCTS else deviation(saved[name], saved[base])
             ),
             "samples": len(result.seconds),
         }
