@@ -13,6 +13,7 @@ SCRIPTS = {
     "frames-resize": "benchmarks.frames_resize",
     "frames-video": "benchmarks.frames_video",
     "gpu": "benchmarks.gpu",
+    "judge": "benchmarks.judge",
     "score": "benchmarks.score_frames",
     "cosine": "benchmarks.cosine_peers",
     "encoder": "benchmarks.encoder_throughput",

@@ -1,20 +1,19 @@
-"""JPEG to RGB: framejudge beside simplejpeg, OpenCV and Pillow.
+"""JPEG to RGB: framejudge beside simplejpeg, OpenCV and Pillow; the overhead; a batch on all cores.
 
-One process, one thread, methods in random order, CPU time, median. Each peer's picture is compared
-with ours first; libjpeg-turbo's accurate DCT makes all of them equal. The smallest size shows what
-a call costs apart from decoding.
-
-    python -m pip install simplejpeg opencv-python-headless pillow
-    python benchmarks/frames_decode.py
+Needs `pip install opencv-python-headless pillow simplejpeg`, and for the overhead over libjpeg a C
+compiler and libjpeg's headers. CPU time of one thread; of the batch, wall-clock time.
 """
 
 from __future__ import annotations
 
+import ctypes
 import io
-import random
 import statistics
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -22,11 +21,13 @@ import simplejpeg
 from PIL import Image
 
 import framejudge
+from benchmarks.frames_common import cpu_times, show
 from framejudge import frames
 
 SIZES = {"64 x 64": (64, 64), "720p": (720, 1280), "1080p": (1080, 1920), "4K": (2160, 3840)}
 ROUNDS = 11
 LEAST_S = 0.01  # of one measurement
+BATCH = 64
 
 
 def photo_like(height: int, width: int) -> np.ndarray:
@@ -47,37 +48,74 @@ def methods(jpeg: bytes) -> dict[str, Callable[[], np.ndarray]]:
     }
 
 
-def seconds(call: Callable[[], np.ndarray], repeats: int) -> float:
-    start = time.thread_time()
-    for _ in range(repeats):
-        call()
-    return (time.thread_time() - start) / repeats
-
-
-def compare(jpeg: bytes) -> dict[str, tuple[float, bool]]:
-    """Median CPU seconds of each method, and whether its picture is ours."""
+def single(title: str, jpeg: bytes) -> None:
     calls = methods(jpeg)
     ours = calls["framejudge"]()
-    equal = {name: np.array_equal(call(), ours) for name, call in calls.items()}
-    repeats = max(1, round(LEAST_S / seconds(calls["framejudge"], 3)))
-    times: dict[str, list[float]] = {name: [] for name in calls}
+    notes = {
+        name: "same pixels" if np.array_equal(call(), ours) else "OTHER PIXELS"
+        for name, call in calls.items()
+    }
+    start = time.thread_time()
+    calls["framejudge"]()
+    repeat = max(1, round(LEAST_S / (time.thread_time() - start)))
+    times = cpu_times(calls, rounds=ROUNDS, repeat=repeat)
+    show(f"{title}, {len(jpeg) / 1000:.0f} kB", times, "framejudge", notes)
+
+
+def overhead(jpeg: bytes, count: int = 1000) -> None:
+    """Print what Python and framejudge add to libjpeg's own time, in interleaved rounds."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, library = Path(__file__).with_name("libjpeg_loop.c"), Path(folder) / "loop.so"
+        command = ["cc", "-O2", "-shared", "-fPIC", source, "-o", library, "-ljpeg"]
+        try:
+            subprocess.run(command, check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            print(f"\noverhead over libjpeg: not measured ({error})")
+            return
+        loop = ctypes.CDLL(str(library)).libjpeg_loop
+        loop.argtypes = [ctypes.c_char_p, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_long]
+        pixels = np.empty((64, 64, 3), np.uint8)
+
+        def ours() -> None:
+            for _ in range(count):
+                frames.decode(jpeg)
+
+        def alone() -> None:
+            loop(jpeg, len(jpeg), pixels.ctypes.data, count)
+
+        times = cpu_times({"ours": ours, "alone": alone}, rounds=31)
+        assert np.array_equal(pixels, frames.decode(jpeg))
+    total_us, codec_us = (times[name] * 1000 / count for name in ("ours", "alone"))
+    print(f"\n64 x 64: {total_us:.2f} us; libjpeg in a loop of C {codec_us:.2f} us:")
+    print(f"  an overhead of {total_us - codec_us:.2f} us")
+
+
+def batch(jpeg: bytes) -> None:
+    """Print how much faster a batch is on the whole pool than on one thread."""
+    threads = framejudge.build_info()["threads"]
+    times: dict[int, list[float]] = {1: [], threads: []}
     for _ in range(ROUNDS):
-        for name in random.sample(list(calls), len(calls)):
-            times[name].append(seconds(calls[name], repeats))
-    return {name: (statistics.median(values), equal[name]) for name, values in times.items()}
+        for count, seconds in times.items():
+            start = time.perf_counter()
+            frames.decode_batch([jpeg] * BATCH, threads=count)
+            seconds.append(time.perf_counter() - start)
+    one, all_ = (statistics.median(seconds) for seconds in times.values())
+    print(
+        f"\n{BATCH} x 1080p: {one * 1000:.0f} ms on one thread, {all_ * 1000:.0f} ms on {threads}:"
+    )
+    print(f"  {one / all_:.2f} x")
 
 
 def main() -> None:
     cv2.setNumThreads(1)
-    print(f"framejudge with {framejudge.build_info()['jpeg']}; times relative to its own\n")
-    for title, shape in SIZES.items():
-        jpeg = frames.encode_jpeg(photo_like(*shape), quality=85)
-        results = compare(jpeg)
-        own = results["framejudge"][0]
-        print(f"{title}, {len(jpeg) / 1000:.0f} kB: {own * 1000:.3f} ms")
-        for name, (duration, is_equal) in results.items():
-            verdict = "same pixels" if is_equal else "OTHER PIXELS"
-            print(f"  {name:<12}{duration / own:6.2f}  {verdict}")
+    print(f"framejudge with {framejudge.build_info()['jpeg']}")
+    jpegs = {
+        title: frames.encode_jpeg(photo_like(*shape), quality=85) for title, shape in SIZES.items()
+    }
+    for title, jpeg in jpegs.items():
+        single(title, jpeg)
+    overhead(jpegs["64 x 64"])
+    batch(jpegs["1080p"])
 
 
 if __name__ == "__main__":

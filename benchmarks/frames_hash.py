@@ -1,6 +1,7 @@
 """Hashes of one 1080p frame and of bytes, and a search among hashes; one thread, CPU time.
 
-Needs `pip install imagehash pdqhash pillow xxhash`. Beside each time: bits that differ from the
+Needs `pip install imagehash pdqhash pillow xxhash`; PyTurboJPEG 1.8.3 over the system's
+libturbojpeg0 takes part where it is installed. Beside each time: bits that differ from the
 reference library's hash of the whole picture.
 """
 
@@ -17,13 +18,24 @@ import pdqhash
 import xxhash
 from PIL import Image
 
+from benchmarks.frames_common import cpu_times, photo, show
 from framejudge import _core, frames
-from frames_common import cpu_times, photo, show
 
 
 def bits(a: bytes, b: bytes) -> str:
     differ = np.frombuffer(a, np.uint8) ^ np.frombuffer(b, np.uint8)
     return f"{np.unpackbits(differ).sum()} of {8 * len(a)} bits differ"
+
+
+def turbojpeg_decoder() -> Callable[[bytes], np.ndarray] | None:
+    """PyTurboJPEG's decoder to RGB, where it and libturbojpeg are installed."""
+    try:
+        from turbojpeg import TJPF_RGB, TurboJPEG
+
+        return partial(TurboJPEG().decode, pixel_format=TJPF_RGB)
+    except (ImportError, RuntimeError) as error:
+        print(f"PyTurboJPEG: not measured ({error})")
+        return None
 
 
 def perceptual(picture: np.ndarray) -> None:
@@ -38,6 +50,11 @@ def perceptual(picture: np.ndarray) -> None:
     def decoded_then(reference: Callable[[Image.Image], object]) -> object:
         return reference(decoded())
 
+    turbo = turbojpeg_decoder()
+
+    def turbo_then_phash() -> object:
+        return imagehash.phash(Image.fromarray(turbo(jpeg)))
+
     for name, reference in (("dhash", imagehash.dhash), ("phash", imagehash.phash)):
         ours = getattr(frames, name)
         whole = bytes.fromhex(str(reference(image)))
@@ -47,6 +64,11 @@ def perceptual(picture: np.ndarray) -> None:
                 f"imagehash.{name} of the array": partial(reference, image),
                 f"framejudge {name} of the JPEG": partial(ours, jpeg),
                 f"Pillow + imagehash.{name} of the JPEG": partial(decoded_then, reference),
+                **(
+                    {"PyTurboJPEG + imagehash.phash of the JPEG": turbo_then_phash}
+                    if turbo and name == "phash"
+                    else {}
+                ),
             }
         )
         notes = {

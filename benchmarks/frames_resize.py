@@ -15,8 +15,8 @@ import numpy as np
 import simplejpeg
 from PIL import Image
 
+from benchmarks.frames_common import cpu_times, photo, psnr, show
 from framejudge import _core, frames
-from frames_common import cpu_times, photo, psnr, show
 
 MEAN = np.array([0.485, 0.456, 0.406], dtype=np.float32)
 STD = np.array([0.229, 0.224, 0.225], dtype=np.float32)

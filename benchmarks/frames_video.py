@@ -21,9 +21,9 @@ import av
 import cv2
 import numpy as np
 
+from benchmarks.frames_common import photo, psnr, show
 from framejudge import _core
 from framejudge.frames.video import Video
-from frames_common import photo, psnr, show
 
 HEIGHT, WIDTH, SIDE = 1080, 1920, 384
 EVERY = 30

@@ -39,6 +39,12 @@ if(NOT TARGET framejudge::jpeg)
   message(STATUS "JPEG: ${JPEG_LIBRARIES}")
 endif()
 
+# For a wheel that runs anywhere: Debian's archives of these two are position-independent.
+option(FRAMEJUDGE_STATIC_CODECS "Link libdeflate and libwebp statically" OFF)
+if(FRAMEJUDGE_STATIC_CODECS)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+endif()
+
 add_library(framejudge_inflate INTERFACE)
 add_library(framejudge::inflate ALIAS framejudge_inflate)
 find_path(FRAMEJUDGE_DEFLATE_INCLUDE libdeflate.h)

@@ -15,13 +15,23 @@ if TYPE_CHECKING:
     from framejudge.encoder import EmbeddingCache, Encoder
     from framejudge.encoder.cache_file import EmbeddingFile
     from framejudge.metrics import ScoreRun, score
-    from framejudge.schemas import Verdict
+    from framejudge.rollout import (
+        loop,
+        loop_async,
+        promotion_gate,
+        run,
+        run_async,
+        verify_evidence,
+    )
+    from framejudge.schemas import LoopReport, RolloutResult, Verdict
     from framejudge.scorers import similarity
 
 __all__ = [
     "EmbeddingCache",
     "EmbeddingFile",
     "Encoder",
+    "LoopReport",
+    "RolloutResult",
     "ScoreRun",
     "Verdict",
     "__version__",
@@ -31,10 +41,16 @@ __all__ = [
     "embedders",
     "errors",
     "frames",
+    "loop",
+    "loop_async",
     "metrics",
+    "promotion_gate",
+    "run",
+    "run_async",
     "score",
     "scorers",
     "similarity",
+    "verify_evidence",
 ]
 
 # Public name -> the module that defines it; a submodule maps to itself.
@@ -42,6 +58,8 @@ _LAZY = {
     "EmbeddingCache": "framejudge.encoder",
     "EmbeddingFile": "framejudge.encoder.cache_file",
     "Encoder": "framejudge.encoder",
+    "LoopReport": "framejudge.schemas",
+    "RolloutResult": "framejudge.schemas",
     "ScoreRun": "framejudge.metrics",
     "Verdict": "framejudge.schemas",
     "cosine": "framejudge.cosine",
@@ -49,10 +67,16 @@ _LAZY = {
     "embedders": "framejudge.embedders",
     "errors": "framejudge.errors",
     "frames": "framejudge.frames",
+    "loop": "framejudge.rollout",
+    "loop_async": "framejudge.rollout",
     "metrics": "framejudge.metrics",
+    "promotion_gate": "framejudge.rollout",
+    "run": "framejudge.rollout",
+    "run_async": "framejudge.rollout",
     "score": "framejudge.metrics",
     "scorers": "framejudge.scorers",
     "similarity": "framejudge.scorers",
+    "verify_evidence": "framejudge.rollout",
 }
 
 

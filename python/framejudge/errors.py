@@ -13,6 +13,11 @@ FramejudgeError
 ├── VideoError (ValueError)              a video that can't be opened or read
 │   ├── DamagedVideoError                data are missing, and that was to be an error
 │   └── VideoTimeoutError (TimeoutError) a server that does not answer or falls silent
+├── JudgeError (RuntimeError)            a call to a judge that gave no verdict
+│   ├── JudgeTransportError (ConnectionError)  no usable answer: connection, status, deadline
+│   │   └── JudgeAuthError               the key was refused
+│   ├── JudgeReplyError (ValueError)     an answer that is no completed, well-formed verdict
+│   └── IncompleteLoopError              rollouts without a score, so that there is no report
 ├── ScoringError (RuntimeError)          an embedder or scorer returned something unusable
 └── ModelError (OSError)                 weights that can't be found, fetched or trusted
     ├── ModelNotFoundError (FileNotFoundError)
@@ -34,7 +39,12 @@ __all__ = [
     "FramejudgeError",
     "ImageError",
     "ImageLimitError",
+    "IncompleteLoopError",
     "InputError",
+    "JudgeAuthError",
+    "JudgeError",
+    "JudgeReplyError",
+    "JudgeTransportError",
     "MissingExtraError",
     "ModelDownloadError",
     "ModelError",
@@ -103,6 +113,42 @@ class DamagedVideoError(VideoError):
 
 class VideoTimeoutError(VideoError, TimeoutError):
     """A server does not answer, or has been silent for too long."""
+
+
+class JudgeError(FramejudgeError, RuntimeError):
+    """A call to a judge gave no verdict; the message says at which step and what came back."""
+
+
+class JudgeTransportError(JudgeError, ConnectionError):
+    """The judge gave no usable answer: no connection, an HTTP error, or too late."""
+
+
+class JudgeAuthError(JudgeTransportError):
+    """The judge refused the key."""
+
+
+class JudgeReplyError(JudgeError, ValueError):
+    """The judge answered, but not with a completed, well-formed verdict."""
+
+
+class IncompleteLoopError(JudgeError):
+    """Some rollouts have no score, so no report was written.
+
+    Attributes:
+        unscored: Reason by rollout, in the order of the rollouts.
+        n_scored: How many have a score; their artifacts are kept.
+    """
+
+    def __init__(self, message: str, *, unscored: dict[str, str], n_scored: int) -> None:
+        """Say so, and of which."""
+        super().__init__(message)
+        self.unscored = unscored
+        self.n_scored = n_scored
+
+    def __reduce__(self) -> tuple[Callable[..., IncompleteLoopError], tuple[str]]:
+        """Pickle by the arguments it was made with."""
+        make = functools.partial(type(self), unscored=self.unscored, n_scored=self.n_scored)
+        return make, (str(self),)
 
 
 class ScoringError(FramejudgeError, RuntimeError):

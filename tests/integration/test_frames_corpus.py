@@ -165,3 +165,17 @@ def test_nothing_is_written_to_standard_error(capfd):
             continue
     assert capfd.readouterr() == ("", "")
     assert "PIL" in sys.modules or not EXPECTED  # Pillow had its turn too, silently
+
+
+HASHED = [name for name, entry in EXPECTED.items() if entry.get("hashes", {}).get("pdq")]
+
+
+@pytest.mark.parametrize("name", HASHED)
+def test_hashes_are_those_of_the_reference_libraries(name):
+    expected = EXPECTED[name]["hashes"]
+    picture = frames.decode(corpus.path_of(name))
+    assert str(frames.dhash(picture)) == expected["imagehash_dhash"]
+    assert str(frames.phash(picture)) == expected["imagehash_phash"]
+    reference = np.frombuffer(bytes.fromhex(expected["pdq"]), np.uint8)
+    differ = np.frombuffer(frames.pdq(picture).digest, np.uint8) ^ reference
+    assert np.unpackbits(differ).sum() <= 10

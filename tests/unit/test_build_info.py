@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -154,3 +155,15 @@ def test_set_isa_refuses_what_cannot_run():
     with pytest.raises(ConfigurationError, match=r"baseline.*'sse9'"):
         _core._set_isa("sse9")
     assert _core.build_info()["isa"] == before
+
+
+@pytest.mark.skipif(shutil.which("nm") is None, reason="needs binutils")
+def test_the_extension_shows_nothing_but_its_entry():
+    """Other packages bring their own copies of the codecs into the process."""
+    run = subprocess.run(
+        ["nm", "-D", "--defined-only", "--no-sort", _core.__file__],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert [line.split()[-1] for line in run.stdout.splitlines()] == ["PyInit__core"]

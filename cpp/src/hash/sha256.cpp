@@ -1,13 +1,11 @@
 // SHA-256: padding, and the blocks without special instructions.
 #include "sha256.hpp"
+#include "parallel/cpu_features.hpp"
 
 #include "framejudge/hash.hpp"
 #include "framejudge/isa.hpp"
 
 #include <cstring>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
 
 namespace framejudge {
 namespace {
@@ -56,23 +54,11 @@ void sha256_block(std::uint32_t* state, const std::uint8_t* block) {
     }
 }
 
-#if defined(__x86_64__)
-bool has_sha_instructions() {
-    // Bit 29 of EBX of leaf 7: GCC 12 has no name for it in __builtin_cpu_supports.
-    unsigned eax = 0;
-    unsigned ebx = 0;
-    unsigned ecx = 0;
-    unsigned edx = 0;
-    return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (ebx >> 29U & 1U) != 0 &&
-           __builtin_cpu_supports("sse4.1") != 0;
-}
-#endif
-
 using BlocksFn = void (*)(std::uint32_t*, const std::uint8_t*, std::size_t);
 
 BlocksFn fastest_blocks() {
 #if defined(__x86_64__)
-    static const bool has_instructions = has_sha_instructions();
+    static const bool has_instructions = cpu_features().has_sha;
     if (has_instructions && active_isa() != Isa::kBaseline) {
         return sha256_blocks_ni;
     }

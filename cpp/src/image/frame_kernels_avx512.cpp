@@ -1,6 +1,6 @@
 // AVX-512 tier of the frame path; see similarity/avx512.cpp.
 #include "hash_kernels.hpp"
-#include "resize_x86.hpp"
+#include "resize_avx512.hpp"
 #include "tensor_x86.hpp"
 
 namespace framejudge {
@@ -55,8 +55,8 @@ struct Numbers {
 const FrameKernels& avx512_frame_kernels() {
     static constexpr FrameKernels kTable = {vertical<Bytes64>,
                                             horizontal<1>,
-                                            horizontal<3>,
-                                            horizontal<4>,
+                                            horizontal_by_pairs<3>,
+                                            horizontal_by_pairs<4>,
                                             luma,
                                             single<Numbers, float>,
                                             single<Numbers, std::uint16_t>,

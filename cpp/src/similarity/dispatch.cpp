@@ -3,42 +3,25 @@
 
 #include "framejudge/errors.hpp"
 #include "kernels.hpp"
+#include "parallel/cpu_features.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <string>
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
 namespace framejudge {
 namespace {
-
-#if defined(__x86_64__)
-// Clang's __builtin_cpu_supports does not know it.
-bool has_f16c() {
-    unsigned eax = 0;
-    unsigned ebx = 0;
-    unsigned ecx = 0;
-    unsigned edx = 0;
-    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
-}
-#endif
 
 std::vector<const KernelTable*> supported_tables() {
     std::vector<const KernelTable*> tables = {&baseline_kernels()};
 #if defined(__x86_64__)
-    // These ask the operating system too whether it saves the registers.
-    const bool has_avx2 =
-        __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 && has_f16c();
-    if (has_avx2) {
+    const CpuFeatures features = cpu_features();
+    if (features.has_avx2) {
         tables.push_back(&avx2_kernels());
-        if (__builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
-            __builtin_cpu_supports("avx512vl") != 0) {
-            tables.push_back(&avx512_kernels());
-        }
+    }
+    if (features.has_avx512) {
+        tables.push_back(&avx512_kernels());
     }
 #elif defined(__aarch64__)
     tables.push_back(&neon_kernels()); // part of the architecture

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from framejudge.cli import bench, demo, models, score
+from framejudge.cli import bench, demo, evidence, models, rollouts, score
 from framejudge.cli.status import with_exit_status
 
 __all__ = ["app"]
@@ -45,6 +45,10 @@ def _print_version(*, verbose: bool) -> None:
 
 app.command("demo")(with_exit_status(demo.demo))
 app.command("score")(with_exit_status(score.score))
+app.command("run")(with_exit_status(rollouts.run))
+app.command("loop")(with_exit_status(rollouts.loop))
+app.command("gate")(with_exit_status(evidence.gate))
+app.command("verify")(with_exit_status(evidence.verify))
 app.command("bench")(with_exit_status(bench.bench))
 for _command in models.app.registered_commands:
     if _command.callback is not None:

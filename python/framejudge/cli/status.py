@@ -14,9 +14,12 @@ import typer
 from framejudge.errors import (
     ConfigurationError,
     FramejudgeError,
+    ImageError,
     InputError,
+    JudgeError,
     MissingExtraError,
     ModelError,
+    VideoError,
 )
 from framejudge.schemas import ExitCode
 
@@ -25,6 +28,8 @@ __all__ = ["with_exit_status"]
 # Errors that the user can mend, by another argument or another set-up.
 _BROKEN_PIPE = 128 + 13  # as a shell reports SIGPIPE
 _USERS_OWN = (ConfigurationError, InputError, MissingExtraError, ModelError)
+# Something was not scored: no verdict came, or frames can't be read.
+_NO_SCORE = (JudgeError, ImageError, VideoError)
 
 
 def with_exit_status(command: Callable[..., int | None]) -> Callable[..., None]:
@@ -42,7 +47,7 @@ def with_exit_status(command: Callable[..., int | None]) -> Callable[..., None]:
             status = ExitCode.INTERRUPTED
         except FramejudgeError as error:
             print(f"Error: {error}", file=sys.stderr)
-            status = ExitCode.USAGE if isinstance(error, _USERS_OWN) else ExitCode.INTERNAL
+            status = _status_of(error)
         except (typer.Exit, typer.Abort):
             raise
         except (BrokenPipeError, SystemExit):
@@ -59,3 +64,9 @@ def with_exit_status(command: Callable[..., int | None]) -> Callable[..., None]:
         raise typer.Exit(int(status))
 
     return wrapped
+
+
+def _status_of(error: FramejudgeError) -> ExitCode:
+    if isinstance(error, _NO_SCORE):
+        return ExitCode.INCOMPLETE
+    return ExitCode.USAGE if isinstance(error, _USERS_OWN) else ExitCode.INTERNAL

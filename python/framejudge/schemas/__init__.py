@@ -10,6 +10,19 @@ from framejudge.schemas.common import (
     SessionMetadata,
     StreamedBatch,
 )
+from framejudge.schemas.rollout import (
+    Attempt,
+    Evidence,
+    FrameEvidence,
+    LoopReport,
+    LoopRow,
+    ProviderEvidence,
+    RequestEvidence,
+    RequestManifest,
+    RolloutResult,
+    Sampling,
+    SubmittedFrame,
+)
 from framejudge.schemas.run import ScoreRun
 from framejudge.schemas.verdict import ExitCode, FrameRecord, FrameStatus, Verdict
 from framejudge.schemas.vision import (
@@ -21,17 +34,28 @@ from framejudge.schemas.vision import (
 )
 
 __all__ = [
+    "Attempt",
     "BaseMetric",
     "Batch",
     "Dataset",
+    "Evidence",
     "ExitCode",
+    "FrameEvidence",
     "FrameRecord",
     "FrameStatus",
     "IterationLevel",
     "Logprobs",
+    "LoopReport",
+    "LoopRow",
+    "ProviderEvidence",
+    "RequestEvidence",
+    "RequestManifest",
+    "RolloutResult",
+    "Sampling",
     "ScoreRun",
     "SessionMetadata",
     "StreamedBatch",
+    "SubmittedFrame",
     "Verdict",
     "VisionHallucinationInteraction",
     "VisionHallucinationMetric",

@@ -1,0 +1,125 @@
+"""Asks a judge, and keeps evidence of what was asked and answered."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Self
+
+from framejudge.errors import JudgeAuthError, JudgeReplyError
+from framejudge.judge.backends import JudgeSettings
+from framejudge.judge.parsing import ParsedVerdict, read_completion
+from framejudge.judge.request import JudgeRequest, text_sha256
+from framejudge.judge.transport import Answer, Transport
+from framejudge.schemas import Evidence, ProviderEvidence, RequestEvidence
+
+__all__ = ["JudgeClient", "JudgeOutcome"]
+
+_AUTH_ERRORS_TO_STOP = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeOutcome:
+    """An accepted verdict and its evidence."""
+
+    verdict: ParsedVerdict
+    evidence: Evidence
+
+
+class JudgeClient:
+    """One judge, many questions, a bounded number at once; an asynchronous context manager."""
+
+    def __init__(
+        self,
+        settings: JudgeSettings,
+        *,
+        concurrency: int = 1,
+        max_attempts: int = 5,
+        deadline_s: float | None = None,
+    ) -> None:
+        """Take a judge that `resolve_judge` has settled.
+
+        Args:
+            settings: which judge.
+            concurrency: questions at once.
+            max_attempts: attempts of one question, the first among them.
+            deadline_s: of one question with all its attempts; default three times the timeout.
+        """
+        self.settings = settings
+        self._slots = asyncio.Semaphore(concurrency)
+        self._auth_errors = 0
+        self._transport = Transport(
+            settings.url,
+            api_key=settings.api_key,
+            timeout_s=settings.timeout_s,
+            concurrency=concurrency,
+            max_attempts=max_attempts,
+            deadline_s=deadline_s,
+            ready_timeout_s=settings.ready_timeout_s if settings.backend == "self-hosted" else 0.0,
+        )
+
+    async def __aenter__(self) -> Self:
+        """Open the pool of connections."""
+        await self._transport.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        """Close it."""
+        await self._transport.__aexit__(*error)
+
+    async def ask(self, request: JudgeRequest) -> JudgeOutcome:
+        """Put one question and read the answer strictly.
+
+        Raises:
+            JudgeTransportError: no usable answer; `JudgeAuthError` if the key was refused, also
+                without a call once it was refused several times in a row.
+            JudgeReplyError: an answer that is no completed, well-formed verdict.
+        """
+        async with self._slots:
+            if self._auth_errors >= _AUTH_ERRORS_TO_STOP:
+                raise JudgeAuthError(
+                    f"not sent: the key was refused {self._auth_errors} times in a row"
+                )
+            try:
+                answer = await self._transport.post(request.body())
+            except JudgeAuthError:
+                self._auth_errors += 1
+                raise
+            self._auth_errors = 0
+        return self._read(request, answer)
+
+    def _read(self, request: JudgeRequest, answer: Answer) -> JudgeOutcome:
+        backend = self.settings.backend
+        if backend == "stub":
+            raise JudgeReplyError("the stub is no judge and can't be asked")
+        completion = read_completion(
+            answer.text, backend=backend, requested_model=self.settings.model
+        )
+        manifest = request.manifest
+        provider = ProviderEvidence(
+            provider_request_id=completion.provider_request_id or answer.request_id,
+            returned_model=completion.returned_model,
+            finish_reason=completion.finish_reason,
+            latency_s=answer.latency_s,
+            status_code=answer.status_code,
+            usage=completion.usage,
+            raw_response=answer.text,
+            raw_response_sha256=text_sha256(answer.text),
+            parser_version=completion.verdict.parser_version,
+        )
+        asked = RequestEvidence(
+            requested_at=answer.requested_at,
+            endpoint_role=manifest.endpoint_role,
+            prompt_sha256=manifest.prompt_sha256,
+            rubric_sha256=manifest.rubric_sha256,
+            request_manifest_sha256=manifest.sha256(),
+            request_manifest=manifest,
+            frames=manifest.frames,
+        )
+        evidence = Evidence(
+            request=asked,
+            provider=provider,
+            attempts=list(answer.attempts),
+            prompt_version=request.prompt_version,
+        )
+        return JudgeOutcome(verdict=completion.verdict, evidence=evidence)

@@ -1,0 +1,234 @@
+"""One rollout, from its frames to its artifact; what `run` and `loop` share."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from framejudge._files import write_atomically
+from framejudge.errors import ConfigurationError
+from framejudge.frames.rollout import collect_frames
+from framejudge.judge import JudgeClient, JudgeRequest, JudgeSettings
+from framejudge.rollout.options import RolloutOptions
+from framejudge.rollout.task import rollout_task
+from framejudge.schemas import Evidence, RolloutResult
+from framejudge.schemas.numbers import round_score
+from framejudge.schemas.rollout import artifact_json
+
+__all__ = ["RESULT_FILE", "Evaluator", "result_path", "stub_score"]
+
+RESULT_FILE = "vlm_eval.json"
+
+logger = logging.getLogger("framejudge.rollout")
+
+_LIMITATIONS = (
+    "The judge saw the listed frames only; what happened between them was not observed.",
+    "One model, one rubric and one threshold gave this score; it is no proof of safety or physics.",
+)
+_NO_CALL = "No VLM call was made: the score comes from {source} and is for testing pipelines only."
+_STUB_RATIONALE = "Deterministic stub; no model saw this rollout."
+_OVERRIDE_RATIONALE = "The score was given by hand; no model was asked."
+
+
+def result_path(output_path: str) -> Path:
+    """Return where a result goes: a .json path as it is, else the usual name in that folder."""
+    path = Path(output_path)
+    return path if path.suffix == ".json" else path / RESULT_FILE
+
+
+def stub_score(input_path: str, task: str, model: str) -> float:
+    """Return a score in [0, 1] that depends on its arguments alone.
+
+    The first 32 bits of the SHA-256 of the three, joined by `|`, over the largest such number.
+
+    >>> stub_score("rollouts/0007", "pick and place the cube", "vlm-eval-stub")
+    0.7547
+    """
+    digest = hashlib.sha256(f"{input_path}|{task}|{model}".encode()).hexdigest()
+    return round_score(int(digest[:8], 16) / 0xFFFFFFFF)
+
+
+@dataclass(slots=True)
+class Evaluator:
+    """Judges rollouts under the same options."""
+
+    options: RolloutOptions
+    settings: JudgeSettings
+    rubric: str
+    client: JudgeClient | None
+    """None for the stub."""
+    resume: bool = False
+    warn: Callable[[str], None] = logger.warning
+    reused: int = 0
+
+    async def evaluate(
+        self, input_path: Path, output: Path, *, task: str | None = None
+    ) -> RolloutResult:
+        """Judge one rollout and write its artifact.
+
+        Args:
+            input_path: the rollout.
+            output: the artifact's file.
+            task: instead of the options' one.
+
+        Raises:
+            JudgeError: no verdict; nothing is written.
+            DataError, ImageError, VideoError: frames that can't be read.
+        """
+        told = self.options.task if task is None else task
+        if self.client is None:
+            score = stub_score(str(input_path), told, self.settings.model)
+            return self._without_call(input_path, output, told, score, _STUB_RATIONALE, "the stub")
+        request = await asyncio.to_thread(self.request, input_path, told)
+        earlier = self._earlier(output, request) if self.resume else None
+        if earlier is None:
+            outcome = await self.client.ask(request)
+            result = self._judged(
+                request,
+                input_path,
+                output,
+                outcome.evidence,
+                outcome.verdict.score,
+                success=outcome.verdict.success,
+                rationale=outcome.verdict.rationale,
+            )
+        else:
+            self.reused += 1
+            result = earlier
+        await asyncio.to_thread(self._write, result, output)
+        return result
+
+    def request(self, input_path: Path, task: str) -> JudgeRequest:
+        """Read a rollout's frames and make the request for them."""
+        collected = collect_frames(
+            input_path,
+            frame_selection=self.options.frame_selection,
+            max_frames=self.options.max_frames,
+            max_side_px=self.options.max_side_px,
+            frame_format=self.options.frame_format,
+        )
+        for warning in collected.warnings:
+            self.warn(warning)
+        return JudgeRequest(
+            settings=self.settings,
+            task=rollout_task(input_path, task),
+            rubric=self.rubric,
+            frame_selection=self.options.frame_selection,
+            max_frames=self.options.max_frames,
+            frames=collected.frames,
+        )
+
+    def override(self, input_path: Path, output: Path, score: float) -> RolloutResult:
+        """Write a result with a score that was given by hand."""
+        if not 0 <= score <= 1:
+            raise ConfigurationError(f"score must be from 0 to 1, got {score}")
+        return self._without_call(
+            input_path,
+            output,
+            self.options.task,
+            round_score(score),
+            _OVERRIDE_RATIONALE,
+            "the option --score",
+        )
+
+    def _without_call(
+        self, input_path: Path, output: Path, task: str, score: float, rationale: str, source: str
+    ) -> RolloutResult:
+        passed = score >= self.options.success_threshold
+        result = RolloutResult(
+            status="passed" if passed else "needs_iteration",
+            backend=self.settings.backend,
+            input_path=str(input_path),
+            output_path=self.options.output_path,
+            result_uri=str(output),
+            task=task,
+            rubric=self.rubric,
+            model=self.settings.model,
+            score=score,
+            success_threshold=self.options.success_threshold,
+            passed=passed,
+            generated_at=datetime.now(UTC).isoformat(),
+            frame_selection=self.options.frame_selection,
+            frame_count=0,
+            rationale=rationale,
+            served_model=None,
+            served_model_match_enforced=False,
+            provider_success=None,
+            provider_success_matches_score_gate=None,
+            provider_call_made=False,
+            limitations=[*_LIMITATIONS, _NO_CALL.format(source=source)],
+            evidence=None,
+        )
+        self._write(result, output)
+        return result
+
+    def _judged(
+        self,
+        request: JudgeRequest,
+        input_path: Path,
+        output: Path,
+        evidence: Evidence,
+        raw_score: float,
+        *,
+        success: bool,
+        rationale: str,
+    ) -> RolloutResult:
+        score = round_score(raw_score)
+        passed = score >= self.options.success_threshold
+        return RolloutResult(
+            status="passed" if passed else "needs_iteration",
+            backend=self.settings.backend,
+            input_path=str(input_path),
+            output_path=self.options.output_path,
+            result_uri=str(output),
+            task=request.task,
+            rubric=request.rubric,
+            model=self.settings.model,
+            score=score,
+            success_threshold=self.options.success_threshold,
+            passed=passed,
+            generated_at=datetime.now(UTC).isoformat(),
+            frame_selection=self.options.frame_selection,
+            frame_count=len(request.frames),
+            rationale=rationale,
+            served_model=evidence.provider.returned_model,
+            served_model_match_enforced=self.settings.enforces_model,
+            provider_success=success,
+            provider_success_matches_score_gate=success == passed,
+            provider_call_made=True,
+            limitations=list(_LIMITATIONS),
+            evidence=evidence,
+        )
+
+    def _earlier(self, output: Path, request: JudgeRequest) -> RolloutResult | None:
+        """A finished artifact of the very same request, gated by today's threshold."""
+        try:
+            found = RolloutResult.model_validate(json.loads(output.read_text(encoding="utf-8")))
+        except (OSError, ValueError, ValidationError):
+            return None
+        if (
+            found.evidence is None
+            or found.backend != self.settings.backend
+            or found.evidence.request.request_manifest_sha256 != request.manifest.sha256()
+        ):
+            return None
+        passed = found.score >= self.options.success_threshold
+        return found.model_copy(
+            update={
+                "status": "passed" if passed else "needs_iteration",
+                "passed": passed,
+                "success_threshold": self.options.success_threshold,
+                "provider_success_matches_score_gate": found.provider_success == passed,
+            }
+        )
+
+    def _write(self, result: RolloutResult, output: Path) -> None:
+        write_atomically(output, artifact_json(result).encode())

@@ -1,0 +1,260 @@
+"""`loop`: every rollout under a folder, and the gate on their mean."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from framejudge._files import write_atomically
+from framejudge.errors import (
+    ConfigurationError,
+    DataError,
+    FramejudgeError,
+    IncompleteLoopError,
+    JudgeReplyError,
+)
+from framejudge.frames.rollout import natural_key
+from framejudge.judge import JudgeClient
+from framejudge.metrics.stats import wilson_interval
+from framejudge.rollout.evaluate import RESULT_FILE, Evaluator
+from framejudge.rollout.options import RolloutOptions
+from framejudge.schemas import LoopReport, LoopRow, RolloutResult
+from framejudge.schemas.numbers import round_score
+from framejudge.schemas.rollout import artifact_json
+
+__all__ = ["REPORT_FILE", "loop", "loop_async", "report_path", "rollouts_under"]
+
+REPORT_FILE = "task_success_report.json"
+
+_LIMITATIONS = (
+    "The gate compares the mean score with the threshold; it is no rate of single rollouts.",
+    "The judge saw chosen frames of each rollout; what happened between them was not observed.",
+    "The scores do not show that the rollouts were physically right or safe.",
+)
+_STUB_LIMITATION = "No VLM call was made: the scores are the stub's, for testing pipelines only."
+_NOT_STARTED = "not started: an earlier verdict was rejected"
+
+Progress = Callable[[int, int], None]
+
+
+def report_path(output_path: str) -> Path:
+    """Return where the report goes: a .json path as it is, else the usual name in that folder."""
+    path = Path(output_path)
+    return path if path.suffix == ".json" else path / REPORT_FILE
+
+
+def loop(input_path: str, output_path: str, **options: Any) -> LoopReport:
+    """Judge every folder under one as a rollout; write each result, then the report.
+
+    Args:
+        input_path: a folder of rollouts; one without folders in it is a single rollout.
+        output_path: a folder for the report and `rollouts/<id>/vlm_eval.json`, or the report's
+            path, ending in .json.
+        **options: the fields of `RolloutOptions`, and
+            concurrency: rollouts at once. Default 1.
+            resume: reuse finished results of the very same request. Default False.
+            overwrite: replace an earlier report. Default False.
+            allow_unscored: write a report, marked incomplete, where some have no score.
+            min_pass_rate: a second gate, on the share of rollouts that pass alone; None for none.
+            progress: called with how many rollouts are done, and of how many.
+
+    Returns:
+        The report. `task_success` is `mean_score >= success_threshold`, where all were scored.
+
+    Raises:
+        ConfigurationError: an option that can't work, or an earlier report in the way.
+        IncompleteLoopError: some rollouts have no score; what was scored is kept, and no report
+            is written. At the first rejected verdict no new call starts.
+
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("a", "b"):
+    ...         (pathlib.Path(folder) / "in" / name).mkdir(parents=True)
+    ...     report = loop(f"{folder}/in", f"{folder}/out", backend="stub", task="place the cube")
+    >>> report.total_rollouts, report.status
+    (2, 'completed')
+    """
+    return asyncio.run(loop_async(input_path, output_path, **options))
+
+
+async def loop_async(
+    input_path: str,
+    output_path: str,
+    *,
+    concurrency: int = 1,
+    resume: bool = False,
+    overwrite: bool = False,
+    allow_unscored: bool = False,
+    min_pass_rate: float | None = None,
+    progress: Progress | None = None,
+    warn: Callable[[str], None] | None = None,
+    **options: Any,
+) -> LoopReport:
+    """Do what `loop` does, in a running event loop."""
+    start = time.monotonic()
+    settled = RolloutOptions(input_path=str(input_path), output_path=str(output_path), **options)
+    if isinstance(concurrency, bool) or concurrency < 1:
+        raise ConfigurationError(f"concurrency must be at least 1, got {concurrency!r}")
+    if min_pass_rate is not None and not 0 <= min_pass_rate <= 1:
+        raise ConfigurationError(f"min_pass_rate must be from 0 to 1, got {min_pass_rate}")
+    judge = settled.judge()
+    report_file = report_path(settled.output_path)
+    if report_file.exists() and not (resume or overwrite):
+        raise ConfigurationError(
+            f"{report_file}: exists; choose another output, or resume or overwrite it"
+        )
+    rollouts = rollouts_under(Path(settled.input_path))
+    evaluator = Evaluator(settled, judge, settled.rubric_text(), None, resume=resume)
+    if warn is not None:
+        evaluator.warn = warn
+    results = report_file.parent / "rollouts"
+    done = _Done(progress=progress, total=len(rollouts))
+    if judge.backend == "stub":
+        await _judge_all(evaluator, rollouts, results, concurrency, done)
+    else:
+        async with JudgeClient(judge, concurrency=concurrency) as client:
+            evaluator.client = client
+            await _judge_all(evaluator, rollouts, results, concurrency, done)
+    unscored = {name: done.reasons[name] for name in rollouts if name in done.reasons}
+    if unscored and not allow_unscored:
+        first, why = next(iter(unscored.items()))
+        counted = Counter(reason == _NOT_STARTED for reason in unscored.values())
+        raise IncompleteLoopError(
+            f"{len(done.results)} of {len(rollouts)} rollouts scored, no report written; "
+            f"{first}: {why}" + (f"; {counted[True]} not started" if counted[True] else ""),
+            unscored=unscored,
+            n_scored=len(done.results),
+        )
+    scored = [done.results[name] for name in rollouts if name in done.results]
+    report = _report(settled, evaluator, report_file, scored, unscored, min_pass_rate)
+    report.latency_s = round(time.monotonic() - start, 3)
+    write_atomically(report_file, artifact_json(report).encode())
+    return report
+
+
+@dataclass(slots=True)
+class _Done:
+    """What became of each rollout so far."""
+
+    total: int
+    progress: Progress | None
+    results: dict[str, RolloutResult] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def note(self) -> None:
+        if self.progress is not None:
+            self.progress(len(self.results) + len(self.reasons), self.total)
+
+
+def rollouts_under(folder: Path) -> dict[str, Path]:
+    """The rollouts by id, in natural order; hidden folders are none."""
+    if not folder.exists():
+        raise DataError(f"{folder}: does not exist")
+    if not folder.is_dir():
+        return {folder.name: folder}
+    names = [path.name for path in folder.iterdir() if path.is_dir()]
+    names = [name for name in names if not name.startswith(".")]
+    if not names:
+        return {folder.resolve().name: folder}
+    return {name: folder / name for name in sorted(names, key=natural_key)}
+
+
+async def _judge_all(
+    evaluator: Evaluator, rollouts: dict[str, Path], results: Path, concurrency: int, done: _Done
+) -> None:
+    stopped = asyncio.Event()
+    waiting = iter(rollouts.items())
+
+    async def work() -> None:
+        # A worker takes the next rollout when it is free: frames of few are in memory at once.
+        for name, path in waiting:
+            if stopped.is_set():
+                done.reasons[name] = _NOT_STARTED
+                continue
+            try:
+                output = results / name / RESULT_FILE
+                done.results[name] = await evaluator.evaluate(path, output)
+            except JudgeReplyError as error:
+                done.reasons[name] = str(error)
+                stopped.set()
+            except (FramejudgeError, OSError) as error:
+                done.reasons[name] = str(error)
+            done.note()
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(min(concurrency, len(rollouts))):
+            group.create_task(work())
+
+
+def _report(
+    options: RolloutOptions,
+    evaluator: Evaluator,
+    report_file: Path,
+    scored: list[RolloutResult],
+    unscored: dict[str, str],
+    min_pass_rate: float | None,
+) -> LoopReport:
+    n_scored = len(scored)
+    n_passed = sum(result.passed for result in scored)
+    mean = round_score(math.fsum(result.score for result in scored) / n_scored) if scored else None
+    pass_rate = round_score(n_passed / n_scored) if scored else None
+    complete = not unscored and n_scored > 0
+    stub = [_STUB_LIMITATION] if evaluator.settings.backend == "stub" else []
+    return LoopReport(
+        status="completed" if complete else "incomplete",
+        model=evaluator.settings.model,
+        frame_selection=options.frame_selection,
+        success_threshold=options.success_threshold,
+        output_dir=str(report_file.parent),
+        total_rollouts=n_scored + len(unscored),
+        passed_rollouts=n_passed,
+        success_rate=pass_rate,
+        mean_score=mean,
+        task_success=complete and mean is not None and mean >= options.success_threshold,
+        limitations=[*_LIMITATIONS, *stub],
+        rollouts=[_row(result) for result in scored],
+        latency_s=0.0,
+        n_scored=n_scored,
+        n_total=n_scored + len(unscored),
+        unscored=[{"rollout_id": name, "reason": why} for name, why in unscored.items()],
+        min_pass_rate=min_pass_rate,
+        pass_rate_interval=wilson_interval(n_passed, n_scored, 0.95) if scored else None,
+        pass_rate_gate=(
+            None
+            if min_pass_rate is None
+            else complete and pass_rate is not None and pass_rate >= min_pass_rate
+        ),
+        usage=_tokens(scored),
+    )
+
+
+def _row(result: RolloutResult) -> LoopRow:
+    return LoopRow(
+        rollout_id=Path(result.result_uri).parent.name,
+        success=result.passed,
+        score=result.score,
+        rationale=result.rationale,
+        status=result.status,
+        frame_count=result.frame_count,
+        result_uri=result.result_uri,
+        requested_model=result.model,
+        served_model=result.served_model,
+        served_model_match_enforced=result.served_model_match_enforced,
+    )
+
+
+def _tokens(scored: list[RolloutResult]) -> dict[str, int]:
+    """The whole numbers of every provider's usage, summed."""
+    total: Counter[str] = Counter()
+    for result in scored:
+        usage = result.evidence.provider.usage if result.evidence else None
+        for key, value in (usage or {}).items():
+            if isinstance(value, int) and not isinstance(value, bool):
+                total[key] += value
+    return dict(total)

@@ -1,0 +1,76 @@
+"""`run`: one rollout becomes a score with evidence."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from framejudge.judge import JudgeClient
+from framejudge.rollout.evaluate import Evaluator, result_path
+from framejudge.rollout.options import RolloutOptions
+from framejudge.rollout.task import task_from_plan
+from framejudge.schemas import RolloutResult
+
+__all__ = ["run", "run_async"]
+
+
+def run(
+    input_path: str,
+    output_path: str,
+    *,
+    score: float | None = None,
+    task_from: str = "",
+    **options: Any,
+) -> RolloutResult:
+    """Judge one rollout, write `vlm_eval.json`, and return what it holds.
+
+    Args:
+        input_path: a folder of pictures, a .npy or .npz episode, or a video.
+        output_path: a folder, or a path that ends in .json.
+        score: skips the call; for testing pipelines, and said so in the result.
+        task_from: a JSON file whose `analysis` is a plan; it comes before `task`.
+        **options: the fields of `RolloutOptions`: task, backend, model, endpoint_url,
+            api_key_env, frame_selection, max_frames, max_side_px, frame_format, rubric,
+            rubric_path, success_threshold, timeout_s.
+
+    Returns:
+        The result; `passed` is `score >= success_threshold` and nothing else.
+
+    Raises:
+        ConfigurationError: an option that can't work, before anything is read or sent.
+        JudgeError: no verdict; nothing is written.
+        DataError, ImageError, VideoError: frames that can't be read, by name.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     result = run(folder, folder, backend="stub", task="place the cube")
+    >>> result.provider_call_made, result.evidence
+    (False, None)
+    """
+    return asyncio.run(
+        run_async(input_path, output_path, score=score, task_from=task_from, **options)
+    )
+
+
+async def run_async(
+    input_path: str,
+    output_path: str,
+    *,
+    score: float | None = None,
+    task_from: str = "",
+    **options: Any,
+) -> RolloutResult:
+    """Do what `run` does, in a running event loop."""
+    settled = RolloutOptions(input_path=str(input_path), output_path=str(output_path), **options)
+    judge = settled.judge()
+    task = task_from_plan(task_from) if task_from else None
+    path, output = Path(settled.input_path), result_path(settled.output_path)
+    evaluator = Evaluator(settled, judge, settled.rubric_text(), None)
+    if score is not None:
+        return evaluator.override(path, output, score)
+    if judge.backend == "stub":
+        return await evaluator.evaluate(path, output, task=task)
+    async with JudgeClient(judge) as client:
+        evaluator.client = client
+        return await evaluator.evaluate(path, output, task=task)
