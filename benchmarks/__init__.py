@@ -12,9 +12,11 @@ SCRIPTS = {
     "frames-png": "benchmarks.frames_png",
     "frames-resize": "benchmarks.frames_resize",
     "frames-video": "benchmarks.frames_video",
+    "gpu": "benchmarks.gpu",
     "judge": "benchmarks.judge",
     "score": "benchmarks.score_frames",
     "cosine": "benchmarks.cosine_peers",
     "encoder": "benchmarks.encoder_throughput",
+    "encoder-accuracy": "benchmarks.encoder_accuracy",
     "encoder-start": "benchmarks.encoder_cold_start",
 }

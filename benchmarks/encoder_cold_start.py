@@ -24,7 +24,7 @@ SENTENCE = "A man in a grey coat falls near the entrance."
 OURS_CODE = """
 import sys
 from framejudge import Encoder
-embedding = Encoder().encode([sys.argv[1]])[0]
+embedding = Encoder(precision="{precision}").encode([sys.argv[1]])[0]
 """
 PEER_CODE = """
 import sys, torch
@@ -35,7 +35,12 @@ embedding = SentenceTransformer(sys.argv[2], device="cpu").encode([sys.argv[1]])
 SAY = """
 print(float(embedding[0]), flush=True)
 """
-CONTENDERS = {OURS: OURS_CODE + SAY, PEER: PEER_CODE + SAY}
+CONTENDERS = {
+    OURS: OURS_CODE.format(precision="fp32") + SAY,
+    f"{OURS} bf16": OURS_CODE.format(precision="bf16") + SAY,
+    f"{OURS} int8": OURS_CODE.format(precision="int8") + SAY,
+    PEER: PEER_CODE + SAY,
+}
 
 
 def start(code: str, folder: str) -> tuple[float, float, float]:

@@ -1,6 +1,7 @@
 """The main job on 400 camera frames: frames a second against fair-forge and sentence-transformers.
 
-All three use the same weights in float32 on the CPU with as many threads as the machine has CPUs.
+All use the same weights in float32 on the CPU with as many threads as the machine has CPUs, and
+ours in bfloat16 too (the extra openvino).
 fair-forge runs its own metric class with its own cosine scorer; sentence-transformers encodes all
 texts in one batched call, and numpy does the cosines. `--repeated` takes every text twice.
 """
@@ -8,6 +9,7 @@ texts in one batched call, and numpy does the cosines. `--repeated` takes every 
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 from pathlib import Path
 
@@ -19,7 +21,7 @@ from benchmarks.workers import interleave_workers, serve
 
 FRAMES = 400
 CPUS = len(os.sched_getaffinity(0))
-CONTENDERS = [OURS, "sentence-transformers", "fair-forge"]
+CONTENDERS = [OURS, f"{OURS} bf16", "sentence-transformers", "fair-forge"]
 
 
 def pairs(*, repeated: bool) -> list[tuple[str, str]]:
@@ -29,7 +31,7 @@ def pairs(*, repeated: bool) -> list[tuple[str, str]]:
     return list(zip(texts[:FRAMES], texts[FRAMES:][::-1], strict=True))
 
 
-def prepare_ours(data):
+def prepare_ours(data, precision="fp32"):
     import framejudge as fj
     from framejudge.data import Batch, Dataset
 
@@ -38,7 +40,7 @@ def prepare_ours(data):
     ]
     camera = [Dataset(session_id="cam", assistant_id="vlm", conversation=frames)]
     # Without a cache, no round profits from the one before.
-    scorer = fj.scorers.CosineSimilarity(fj.Encoder(cache=None))
+    scorer = fj.scorers.CosineSimilarity(fj.Encoder(cache=None, precision=precision))
     scorer.embedder.warm_up()
     return lambda: [frame.similarity_score for frame in fj.score(camera, scorer=scorer).frames]
 
@@ -102,6 +104,7 @@ def sentence_transformer():
 
 PREPARE = {
     OURS: prepare_ours,
+    f"{OURS} bf16": functools.partial(prepare_ours, precision="bf16"),
     "sentence-transformers": prepare_sentence_transformers,
     "fair-forge": prepare_fair_forge,
 }

@@ -5,7 +5,8 @@
     python models/make_reference.py "$(framejudge models path)"
 
 Writes reference_embeddings.npz (float32, one row per sentence of reference_sentences.json) and
-prints the versions that made it.
+prints the versions that made it. With a second argument, a file's name, every fourth sentence is
+embedded into that file instead: so minilm_embeddings.npz was made, from all-MiniLM-L6-v2.
 """
 
 # ruff: noqa: RUF001  (odd characters are the point)
@@ -93,13 +94,17 @@ def sentences() -> list[str]:
 
 
 def main() -> None:
-    """Embed the sentences and write both files."""
-    texts = sentences()
+    """Embed the sentences and write the files."""
+    texts, target = sentences(), HERE / "reference_embeddings.npz"
+    if len(sys.argv) > 2:  # noqa: PLR2004
+        texts, target = texts[::4], HERE / sys.argv[2]
     torch.set_num_threads(2)
     model = SentenceTransformer(sys.argv[1], device="cpu")
     embeddings = model.encode(texts, convert_to_numpy=True).astype(np.float32)
-    (HERE / "reference_sentences.json").write_text(json.dumps(texts, indent=0), encoding="utf-8")
-    np.savez_compressed(HERE / "reference_embeddings.npz", embeddings=embeddings)
+    if len(sys.argv) == 2:  # noqa: PLR2004
+        sentences_json = json.dumps(texts, indent=0)
+        (HERE / "reference_sentences.json").write_text(sentences_json, encoding="utf-8")
+    np.savez_compressed(target, embeddings=embeddings)
     print(f"{len(texts)} sentences, {embeddings.shape}, {embeddings.dtype}")
     for module in (sentence_transformers, transformers, torch, np):
         print(module.__name__, module.__version__)

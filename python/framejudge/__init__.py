@@ -13,6 +13,7 @@ from framejudge._core import __version__, build_info
 if TYPE_CHECKING:
     from framejudge import cosine, data, embedders, errors, frames, metrics, scorers
     from framejudge.encoder import EmbeddingCache, Encoder
+    from framejudge.encoder.cache_file import EmbeddingFile
     from framejudge.metrics import ScoreRun, score
     from framejudge.rollout import (
         loop,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EmbeddingCache",
+    "EmbeddingFile",
     "Encoder",
     "LoopReport",
     "RolloutResult",
@@ -54,6 +56,7 @@ __all__ = [
 # Public name -> the module that defines it; a submodule maps to itself.
 _LAZY = {
     "EmbeddingCache": "framejudge.encoder",
+    "EmbeddingFile": "framejudge.encoder.cache_file",
     "Encoder": "framejudge.encoder",
     "LoopReport": "framejudge.schemas",
     "RolloutResult": "framejudge.schemas",

@@ -63,7 +63,7 @@ def test_verify_hashes_every_file_and_prints_what_sha256sum_would():
     assert {"model.safetensors", "tokenizer.json", "model.onnx", "model.onnx.data"} <= names
     [value] = [v for name, v in lines.items() if name.endswith("model.safetensors")]
     assert value == "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
-    assert "source files as published, 2 exported ones as they were made" in err
+    assert "source files as published, 3 exported ones as they were made" in err
 
 
 def test_list_says_what_is_here_and_what_is_not(tmp_path):

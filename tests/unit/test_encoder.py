@@ -275,7 +275,8 @@ def test_after_a_fork_the_child_opens_the_model_for_itself(folder):
 
 def test_onnxruntime_is_loaded_without_its_telemetry():
     code = (
-        "import os, framejudge.encoder.engine as e; before = len(os.listdir('/proc/self/task'));"
+        "import os, framejudge.encoder.runtime_onnx as e;"
+        "before = len(os.listdir('/proc/self/task'));"
         "e.load_onnxruntime(); print(len(os.listdir('/proc/self/task')) - before,"
         "'ORT_DISABLE_TELEMETRY' in os.environ)"
     )

@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 _SHORT = "A man in a grey coat falls near the entrance."
+_TWELVE = "A man in a grey coat falls near the main entrance door."
 _LONG = (
     "Two people with a pram wait at the lift while a cleaner mops the floor behind them; the "
     "yellow warning sign has been put up, the emergency door is closed, and nobody seems hurt."
 )
 _REPEATS = 5
+_LATENCY_CALLS = 200
 
 
 def run() -> list[BenchRow]:
@@ -33,11 +35,31 @@ def run() -> list[BenchRow]:
     one, batch = [_SHORT], _distinct(64)
     cached = Encoder()
     cached.encode(batch)
+    taken = Encoder(cache=None, precision="auto", device="auto")
     return [
         _row("open the model and run it once", reopen, 1, unit="opens/s"),
         _row("encode, one text of 10 words", lambda: encoder.encode(one), 1),
         _row("encode, 64 texts of 10 to 34 words", lambda: encoder.encode(batch), len(batch)),
         _row("encode, the same 64 texts from the cache", lambda: cached.encode(batch), len(batch)),
+        *_latency(encoder),
+        *(_latency(taken) if taken.info()["precision"] != "fp32" else []),
+    ]
+
+
+def _latency(encoder: Encoder) -> list[BenchRow]:
+    """Time one text of 12 words call by call, as a camera loop does: p50 and p99."""
+    samples = []
+    for turn in range(_LATENCY_CALLS + _LATENCY_CALLS // 10):
+        start = time.perf_counter()
+        encoder.encode([_TWELVE])
+        if turn >= _LATENCY_CALLS // 10:
+            samples.append(time.perf_counter() - start)
+    cuts = statistics.quantiles(samples, n=100, method="inclusive")
+    info = encoder.info()
+    what = f"one text of 12 words, {info['precision']} on {info['engine']}, {info['device']}"
+    return [
+        BenchRow(f"{what}, {name}", seconds * 1e9, 1 / seconds, "texts/s", "")
+        for name, seconds in (("p50", cuts[49]), ("p99", cuts[98]))
     ]
 
 

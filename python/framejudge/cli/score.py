@@ -22,6 +22,24 @@ class Reference(StrEnum):
     MEAN = "mean"
 
 
+class Engine(StrEnum):
+    """What runs the text encoder."""
+
+    AUTO = "auto"
+    ONNXRUNTIME = "onnxruntime"
+    OPENVINO = "openvino"
+
+
+class Precision(StrEnum):
+    """What the text encoder computes in."""
+
+    AUTO = "auto"
+    FP32 = "fp32"
+    BF16 = "bf16"
+    FP16 = "fp16"
+    INT8 = "int8"
+
+
 class Frames(StrEnum):
     """Which frames are printed."""
 
@@ -72,6 +90,35 @@ def score(
             envvar="FRAMEJUDGE_MODEL",
         ),
     ] = "all-mpnet-base-v2",
+    engine: Annotated[
+        Engine,
+        typer.Option(
+            help="What runs the model; openvino is an extra. auto: what has the precision.",
+            envvar="FRAMEJUDGE_ENGINE",
+        ),
+    ] = Engine.AUTO,
+    precision: Annotated[
+        Precision,
+        typer.Option(
+            help="fp32 gives every machine the same scores. auto: the fastest that is documented "
+            "to move a cosine by at most 0.01.",
+            envvar="FRAMEJUDGE_PRECISION",
+        ),
+    ] = Precision.FP32,
+    device: Annotated[
+        str,
+        typer.Option(
+            help="cpu, cuda:N, or auto: a CUDA device where there is one.",
+            envvar="FRAMEJUDGE_DEVICE",
+        ),
+    ] = "cpu",
+    embedding_cache: Annotated[
+        Path | None,
+        typer.Option(
+            help="Keep embeddings between runs in this SQLite file; it holds no text.",
+            envvar="FRAMEJUDGE_EMBEDDING_CACHE",
+        ),
+    ] = None,
     output: Annotated[
         list[Path] | None,
         typer.Option(
@@ -96,6 +143,7 @@ def score(
     """
     from framejudge.data.readers import check_file  # noqa: PLC0415 - keeps --help quick
     from framejudge.encoder import Encoder  # noqa: PLC0415
+    from framejudge.encoder.cache_file import EmbeddingFile  # noqa: PLC0415
     from framejudge.metrics import score as score_data  # noqa: PLC0415
     from framejudge.report import check_outputs, print_run, write_run  # noqa: PLC0415
     from framejudge.report.files import run_as_json  # noqa: PLC0415
@@ -105,12 +153,19 @@ def score(
     files = [path for path in outputs if path != _STDOUT]
     check_file(data)
     check_outputs(files, data=data)
+    encoder = Encoder(
+        model,
+        engine=engine.value,
+        precision=precision.value,
+        device=device,
+        cache=EmbeddingFile(embedding_cache) if embedding_cache is not None else ...,
+    )
     prepare_model(model)
     with progress("scoring frames") as done:
         run = score_data(
             data,
             threshold=threshold,
-            scorer=CosineSimilarity(Encoder(model)),
+            scorer=CosineSimilarity(encoder),
             max_hallucination_rate=max_hallucination_rate,
             reference=reference.value,
             progress=done,

@@ -52,6 +52,12 @@ class Architecture:
     """Longest text in tokens, the two special ones included; longer ones are cut."""
     lowercase: bool
     """The model's own configuration lower-cases texts before the tokeniser sees them."""
+    prompts: dict[str, str]
+    """Texts that the model's configuration has put before others, by name."""
+    default_prompt: str
+    """Name of the prompt that every text gets unless another is asked for; empty: none."""
+    pools_prompt: bool
+    """The prompt's tokens take part in pooling, as every other's; a few models leave them out."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON can hold them."""
@@ -63,8 +69,9 @@ def read_architecture(folder: Path) -> Architecture:
 
     Args:
         folder: Folder with `config.json`, `model.safetensors` and `tokenizer.json`;
-            `modules.json`, `1_Pooling/config.json` and `sentence_bert_config.json` are read when
-            they are there (default: mean pooling, the position table's length).
+            `modules.json`, `1_Pooling/config.json`, `sentence_bert_config.json` and
+            `config_sentence_transformers.json` are read when they are there (default: mean
+            pooling, the position table's length, no prompts).
 
     Returns:
         The model's description.
@@ -116,7 +123,24 @@ def read_architecture(folder: Path) -> Architecture:
         normalized=normalized,
         max_tokens=min(int(text.get("max_seq_length") or limit), limit),
         lowercase=bool(text.get("do_lower_case", False)),
+        pools_prompt=_optional_object(pooling_dir / "config.json").get("include_prompt")
+        is not False,
+        **_prompts(folder / "config_sentence_transformers.json"),
     )
+
+
+def _prompts(path: Path) -> dict[str, Any]:
+    """Return the prompts and the default one's name, as `Architecture` takes them."""
+    config = _optional_object(path)
+    prompts = config.get("prompts") or {}
+    if not isinstance(prompts, dict) or not all(isinstance(p, str) for p in prompts.values()):
+        raise ModelError(f"{path}: prompts must be an object of texts, got {prompts!r}")
+    default = config.get("default_prompt_name") or ""
+    if default and default not in prompts:
+        raise ModelError(
+            f"{path}: default_prompt_name {default!r} is none of {', '.join(prompts) or 'none'}"
+        )
+    return {"prompts": prompts, "default_prompt": default}
 
 
 def _family(config: dict[str, Any], folder: Path) -> Family:

@@ -1,22 +1,18 @@
-"""One opened model: its tokeniser and its onnxruntime session, and how texts are batched for it.
+"""One opened model: its tokeniser and the engine that runs it, and how texts are batched for it.
 
 NOTE [one sentence at a time]: texts are tokenised one by one. The tokeniser's own thread pool
 would save 0.1 % of the time and make every later fork print a warning.
 
-NOTE [no telemetry]: from 1.29 on, onnxruntime starts a thread at import that reports to its maker.
-It is switched off, because texts' whereabouts are nobody's business, and because a forked child
-would hang on that thread when it ends. `ORT_DISABLE_TELEMETRY=0` keeps onnxruntime's own way.
 """
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from framejudge.encoder.graph import INPUTS, OUTPUTS
+from framejudge.encoder.graph import OUTPUTS
 from framejudge.errors import ModelError
 
 if TYPE_CHECKING:
@@ -24,9 +20,24 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from framejudge.encoder.choice import Choice
     from framejudge.encoder.weights import ExportedModel
 
-__all__ = ["Engine", "Tokenized", "load_onnxruntime", "plan_batches"]
+__all__ = ["Engine", "Runtime", "Tokenized", "plan_batches"]
+
+
+class Runtime(Protocol):
+    """What runs the exported graph; calls from several threads may overlap."""
+
+    def run(
+        self, ids: NDArray[np.int64], mask: NDArray[np.int64], output: str
+    ) -> NDArray[np.float32]:
+        """Run the model on (n, length) token ids and their mask, and return (n, d) float32."""
+        ...
+
+    def details(self) -> dict[str, object]:
+        """Return what `Encoder.info()` tells of this engine."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,32 +50,39 @@ class Tokenized:
 
 
 class Engine:
-    """A tokeniser and a session; calls from several threads may overlap.
+    """A tokeniser and what runs the graph; calls from several threads may overlap.
 
     Args:
         exported: The verified model.
+        choice: Engine, precision and device.
         max_tokens: Longest text, the special tokens included.
-        threads: Threads of the session.
+        threads: Threads of the model.
         normalize: L2-normalise, whatever the model's own modules do.
+        prompt: Put before every text.
     """
 
     def __init__(
-        self, exported: ExportedModel, *, max_tokens: int, threads: int, normalize: bool
+        self,
+        exported: ExportedModel,
+        choice: Choice,
+        *,
+        max_tokens: int,
+        threads: int,
+        normalize: bool,
+        prompt: str = "",
     ) -> None:
         architecture = exported.architecture
         self._lowercase = architecture.lowercase
         self._pad_id = architecture.pad_id
         self._output = OUTPUTS[0] if normalize or architecture.normalized else OUTPUTS[1]
         self._tokenizer = _open_tokenizer(str(exported.tokenizer), max_tokens)
-        self._session = _open_session(str(exported.path), threads)
-
-    @property
-    def providers(self) -> list[str]:
-        """Execution providers that are really in the session."""
-        return list(self._session.get_providers())
+        self.choice = choice
+        self.prompt = prompt
+        self.runtime = _open_runtime(exported, choice, threads)
 
     def tokenize(self, text: str) -> Tokenized:
-        """Return a text's token ids, the special ones included."""
+        """Return a text's token ids, the prompt's and the special ones included."""
+        text = self.prompt + text
         encoding = self._tokenizer.encode(text.lower() if self._lowercase else text)
         return Tokenized(encoding.ids, bool(encoding.overflowing))
 
@@ -76,9 +94,7 @@ class Engine:
         for row, tokens in enumerate(batch):
             ids[row, : len(tokens)] = tokens
             mask[row, : len(tokens)] = 1
-        feeds = dict(zip(INPUTS, (ids, mask), strict=True))
-        result: NDArray[np.float32] = self._session.run([self._output], feeds)[0]
-        return result
+        return self.runtime.run(ids, mask, self._output)
 
 
 def plan_batches(
@@ -110,24 +126,6 @@ def plan_batches(
         yield batch
 
 
-def load_onnxruntime() -> Any:
-    """Import onnxruntime without its telemetry; see NOTE [no telemetry]."""
-    variable = "ORT_DISABLE_TELEMETRY"
-    given = os.environ.get(variable)
-    if given is not None:
-        import onnxruntime  # noqa: PLC0415
-
-        return onnxruntime
-    os.environ[variable] = "1"
-    try:
-        import onnxruntime  # noqa: PLC0415
-    finally:
-        os.environ.pop(variable, None)
-    # Where the caller had imported it before us, stop what can still be stopped.
-    onnxruntime.disable_telemetry_events()
-    return onnxruntime
-
-
 def _open_tokenizer(path: str, max_tokens: int) -> Any:
     """Open a tokeniser with our own truncation and padding instead of the file's."""
     import tokenizers  # noqa: PLC0415
@@ -142,12 +140,12 @@ def _open_tokenizer(path: str, max_tokens: int) -> Any:
     return tokenizer
 
 
-def _open_session(path: str, threads: int) -> Any:
-    """Open an onnxruntime session on the CPU with a fixed number of threads."""
-    onnxruntime = load_onnxruntime()
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    # The graph is written as it should run; see graph.py.
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+def _open_runtime(exported: ExportedModel, choice: Choice, threads: int) -> Runtime:
+    """Open the engine that was chosen; only its own module is imported."""
+    if choice.engine == "openvino":
+        from framejudge.encoder.runtime_openvino import OpenVino  # noqa: PLC0415
+
+        return OpenVino(exported, choice, threads)
+    from framejudge.encoder.runtime_onnx import OnnxRuntime  # noqa: PLC0415
+
+    return OnnxRuntime(exported, choice, threads)

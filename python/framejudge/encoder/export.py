@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from framejudge.encoder.graph import GraphBuilder
+from framejudge.encoder.graph_half import HalfGraphBuilder
+from framejudge.encoder.graph_int8 import Int8GraphBuilder
+from framejudge.encoder.graph_standard import StandardGraphBuilder
 from framejudge.errors import MissingExtraError, ModelError
 
 if TYPE_CHECKING:
@@ -25,16 +28,42 @@ if TYPE_CHECKING:
 
     from framejudge.encoder.architecture import Architecture
 
-__all__ = ["DATA_FILE", "EXPORTER_VERSION", "GRAPH_FILE", "export_onnx"]
+__all__ = [
+    "DATA_FILE",
+    "EXPORTER_VERSION",
+    "GRAPH_FILE",
+    "STANDARD_FILE",
+    "export_files",
+    "export_onnx",
+    "graph_files",
+]
 
-EXPORTER_VERSION = 2
+EXPORTER_VERSION = 3
 """Part of the cache key; raised whenever the graph or the layout of its data changes."""
 
 GRAPH_FILE = "model.onnx"
+STANDARD_FILE = "model.standard.onnx"
 DATA_FILE = "model.onnx.data"
+
+_BUILDERS: dict[str, list[tuple[type[GraphBuilder], str]]] = {
+    "fp32": [(GraphBuilder, GRAPH_FILE), (StandardGraphBuilder, STANDARD_FILE)],
+    "fp16": [(HalfGraphBuilder, GRAPH_FILE)],
+    "int8": [(Int8GraphBuilder, STANDARD_FILE)],
+}
+"""Precision to the graphs that are written for it; those of one precision share their weights."""
 
 _INLINE_BYTES = 1024
 _PAGE_BYTES = mmap.ALLOCATIONGRANULARITY
+
+
+def graph_files(precision: str) -> list[str]:
+    """Return the names of the graphs of one precision, the first engine's first."""
+    return [name for _, name in _BUILDERS[precision]]
+
+
+def export_files(precision: str) -> list[str]:
+    """Return the names of the files that an export of one precision consists of."""
+    return [*graph_files(precision), DATA_FILE]
 
 
 def export_onnx(
@@ -42,14 +71,17 @@ def export_onnx(
     destination: Path,
     architecture: Architecture,
     *,
+    precision: str = "fp32",
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Write `model.onnx` and `model.onnx.data` for a model folder.
+    """Write the graphs and `model.onnx.data` for a model folder; see NOTE [two dialects].
 
     Args:
         folder: Holds `model.safetensors`.
         destination: Existing folder; the caller makes the whole atomic.
         architecture: What `read_architecture(folder)` returned.
+        precision: `fp32` (onnxruntime's graph and the standard one), `fp16` (onnxruntime's) or
+            `int8` (the standard one).
         progress: Called with (weights written, weights in all).
 
     Raises:
@@ -62,14 +94,15 @@ def export_onnx(
         except ImportError as error:
             raise MissingExtraError("exporting a model to ONNX", extra="mpnet") from error
     source = folder / "model.safetensors"
+    properties = {"framejudge": json.dumps(architecture.as_dict()), "exporter": EXPORTER_VERSION}
     with _Weights(source, architecture) as weights, (destination / DATA_FILE).open("wb") as data:
         store = _Store(data, progress, len(weights.names))
-        model = GraphBuilder(architecture, store.add, weights.load).build(folder.name)
-    model.graph.initializer.extend(store.initializers)
-    properties = {"framejudge": json.dumps(architecture.as_dict()), "exporter": EXPORTER_VERSION}
-    for key, value in properties.items():
-        model.metadata_props.add(key=key, value=str(value))
-    (destination / GRAPH_FILE).write_bytes(model.SerializeToString())
+        for builder, name in _BUILDERS[precision]:
+            model = builder(architecture, store.add, weights.load).build(folder.name)
+            model.graph.initializer.extend(store.taken())
+            for key, value in properties.items():
+                model.metadata_props.add(key=key, value=str(value))
+            (destination / name).write_bytes(model.SerializeToString())
 
 
 class _Weights:
@@ -136,7 +169,7 @@ def _shapes(arch: Architecture) -> Callable[[str], tuple[int, ...] | None]:
 
 
 class _Store:
-    """Collects initializers: small ones inside the graph, the rest in the data file."""
+    """Collects initializers: small ones inside the graph, the rest in the data file, once each."""
 
     def __init__(
         self, stream: Any, progress: Callable[[int, int], None] | None, total: int
@@ -144,16 +177,30 @@ class _Store:
         self._stream = stream
         self._progress = progress
         self._total = total
-        self.initializers: list[Any] = []
+        self._kept: dict[str, Any] = {}
+        self._taken: dict[str, Any] = {}
 
     def add(self, name: str, array: NDArray[Any]) -> str:
-        """Store an array and return its name."""
+        """Store an array for the graph at hand and return its name."""
+        if name not in self._kept:
+            self._kept[name] = self._write(name, np.asarray(array, order="C"))
+            if self._progress is not None:
+                self._progress(min(len(self._kept), self._total), self._total)
+        self._taken[name] = self._kept[name]
+        return name
+
+    def taken(self) -> list[Any]:
+        """Return what was asked for since the last call: one graph's initializers."""
+        taken = list(self._taken.values())
+        self._taken = {}
+        return taken
+
+    def _write(self, name: str, array: NDArray[Any]) -> Any:
+        """Return an initializer, inline or in the data file."""
         from onnx import TensorProto, helper, numpy_helper  # noqa: PLC0415
 
-        array = np.asarray(array, order="C")
         if array.nbytes < _INLINE_BYTES:
-            self.initializers.append(numpy_helper.from_array(array, name))
-            return name
+            return numpy_helper.from_array(array, name)
         gap = -self._stream.tell() % _PAGE_BYTES
         self._stream.write(bytes(gap))
         offset = self._stream.tell()
@@ -167,7 +214,4 @@ class _Store:
         entries = {"location": DATA_FILE, "offset": offset, "length": array.nbytes}
         for key, value in entries.items():
             tensor.external_data.add(key=key, value=str(value))
-        self.initializers.append(tensor)
-        if self._progress is not None:
-            self._progress(min(len(self.initializers), self._total), self._total)
-        return name
+        return tensor

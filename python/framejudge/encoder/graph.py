@@ -132,6 +132,15 @@ class GraphBuilder:
         """Store a linear layer's weight as (in, out), which is how MatMul takes it."""
         return self._store(name, np.ascontiguousarray(self._tensor(name).T))
 
+    def _product(self, linear: str, value: str, output: str) -> str:
+        """Append a linear layer without its bias."""
+        return self._op("MatMul", [value, self._matrix(f"{linear}.weight")], output)
+
+    def _linear(self, linear: str, value: str, output: str) -> str:
+        """Append a linear layer with its bias."""
+        weight, bias = self._matrix(f"{linear}.weight"), self._weight(f"{linear}.bias")
+        return self._op("Gemm", [value, weight, bias], output)
+
     def _embeddings(self) -> str:
         """Pack the tokens, look them up and normalise: (tokens, hidden)."""
         flat = self._constant("flat", [-1])
@@ -181,13 +190,14 @@ class GraphBuilder:
         return self._store("embeddings.position_embeddings.weight", table)
 
     def _attention_bias(self) -> str:
-        """Return MPNet's (1, heads, length, length) bias; BERT has none."""
-        # The mask is a matter of this graph's rectangle, so both families need it.
+        """Cast the mask for every layer's attention, and return MPNet's bias; BERT has none."""
         from onnx import TensorProto  # noqa: PLC0415
 
         self._op("Cast", ["attention_mask"], "key_mask", to=TensorProto.INT32)
-        if not self._arch.buckets:
-            return ""
+        return self._relative_bias() if self._arch.buckets else ""
+
+    def _relative_bias(self) -> str:
+        """Return MPNet's (1, heads, length, length) bias."""
         arch = self._arch
         longest = arch.positions - arch.pad_id - 1
         table = self._store(
@@ -227,34 +237,40 @@ class GraphBuilder:
         names = self._names(layer)
         context = self._attention(layer, names, hidden, bias)
         attended = self._residual(f"attended_{layer}", names["out"], names["norm"], context, hidden)
-        wide = self._op("MatMul", [attended, self._matrix(f"{names['up']}.weight")], f"up_{layer}")
-        wide = self._fused("BiasGelu", [wide, self._weight(f"{names['up']}.bias")], f"gelu_{layer}")
+        wide = self._product(names["up"], attended, f"up_{layer}")
+        wide = self._activation(layer, wide, f"{names['up']}.bias")
         return self._residual(f"layer_{layer}", names["down"], names["last_norm"], wide, attended)
+
+    def _activation(self, layer: int, value: str, bias: str) -> str:
+        """Append the exact Gelu of a value with its bias added."""
+        return self._fused("BiasGelu", [value, self._weight(bias)], f"gelu_{layer}")
 
     def _attention(self, layer: int, names: dict[str, str], hidden: str, bias: str) -> str:
         """Append multi-head attention: packed in, packed out."""
         rectangles = []
         for key in ("q", "k", "v"):
-            weight = self._matrix(f"{names[key]}.weight")
-            packed = self._op("MatMul", [hidden, weight], f"{key}_{layer}")
+            packed = self._product(names[key], hidden, f"{key}_{layer}")
             rectangles.append(self._op("Gather", [packed, "token_of_slot"], f"{key}_{layer}_rows"))
-        biases = [self._tensor(f"{names[key]}.bias") for key in ("q", "k", "v")]
-        added = self._store(f"qkv_bias_{layer}", np.concatenate(biases))
-        context = self._fused(
-            "MultiHeadAttention",
-            [*rectangles, added, "key_mask", bias],
-            f"context_{layer}_rows",
-            num_heads=self._arch.heads,
-        )
+        context = self._context(layer, rectangles, names, bias)
         if layer == 0:
             self._constant("rows_hidden", [-1, self._arch.hidden])
         flat = self._op("Reshape", [context, "rows_hidden"], f"context_{layer}_flat")
         return self._op("Gather", [flat, "slot_of_token"], f"context_{layer}")
 
+    def _context(self, layer: int, rectangles: list[str], names: dict[str, str], bias: str) -> str:
+        """Append attention over the padded rectangles of queries, keys and values."""
+        biases = [self._tensor(f"{names[key]}.bias") for key in ("q", "k", "v")]
+        added = self._store(f"qkv_bias_{layer}", np.concatenate(biases))
+        return self._fused(
+            "MultiHeadAttention",
+            [*rectangles, added, "key_mask", bias],
+            f"context_{layer}_rows",
+            num_heads=self._arch.heads,
+        )
+
     def _residual(self, output: str, linear: str, norm: str, value: str, skip: str) -> str:
         """Append a linear layer whose result is added to `skip` and normalised."""
-        weight, bias = self._matrix(f"{linear}.weight"), self._weight(f"{linear}.bias")
-        product = self._op("Gemm", [value, weight, bias], f"{output}_product")
+        product = self._linear(linear, value, f"{output}_product")
         return self._normalized(output, norm, self._op("Add", [product, skip], f"{output}_sum"))
 
     def _normalized(self, output: str, norm: str, value: str) -> str:

