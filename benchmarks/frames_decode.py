@@ -10,6 +10,7 @@ import ctypes
 import io
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -90,20 +91,42 @@ def overhead(jpeg: bytes, count: int = 1000) -> None:
     print(f"  an overhead of {total_us - codec_us:.2f} us")
 
 
+def processes_s(jpeg: bytes, count: int) -> float:
+    """Wall-clock seconds of so many processes that share nothing and decode the batch together."""
+    code = (
+        "import sys, time; from framejudge import frames\n"
+        "jpeg = sys.stdin.buffer.read(); frames.decode(jpeg)\n"
+        "start = time.perf_counter()\n"
+        f"for _ in range({BATCH // count}): frames.decode(jpeg)\n"
+        "print(time.perf_counter() - start)\n"
+    )
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        for _ in range(count)
+    ]
+    for process in running:
+        process.stdin.write(jpeg)
+    for process in running:
+        process.stdin.close()
+    return max(float(process.stdout.read()) for process in running)
+
+
 def batch(jpeg: bytes) -> None:
-    """Print how much faster a batch is on the whole pool than on one thread."""
+    """Print how much faster a batch is on the whole pool, and what processes apart reach."""
     threads = framejudge.build_info()["threads"]
-    times: dict[int, list[float]] = {1: [], threads: []}
+    times: dict[str, list[float]] = {"one": [], "all": [], "one process": [], "processes": []}
     for _ in range(ROUNDS):
-        for count, seconds in times.items():
+        for name, count in (("one", 1), ("all", threads)):
             start = time.perf_counter()
             frames.decode_batch([jpeg] * BATCH, threads=count)
-            seconds.append(time.perf_counter() - start)
-    one, all_ = (statistics.median(seconds) for seconds in times.values())
-    print(
-        f"\n{BATCH} x 1080p: {one * 1000:.0f} ms on one thread, {all_ * 1000:.0f} ms on {threads}:"
-    )
-    print(f"  {one / all_:.2f} x")
+            times[name].append(time.perf_counter() - start)
+        times["one process"].append(processes_s(jpeg, 1))
+        times["processes"].append(processes_s(jpeg, threads))
+    one, all_, process, apart = (statistics.median(seconds) for seconds in times.values())
+    print(f"\n{BATCH} x 1080p: {one * 1e3:.0f} ms on 1 thread, {all_ * 1e3:.0f} ms on {threads}:")
+    print(f"  {one / all_:.2f} x; {threads} processes that share nothing: {process / apart:.2f} x")
 
 
 def main() -> None:

@@ -94,6 +94,7 @@ def to_tensor_from_jpeg(picture: np.ndarray, height: int, width: int) -> None:
     out = np.zeros((1, 3, height, width), dtype=np.float32)
     factor = 4 if min(picture.shape[0] / height, picture.shape[1] / width) >= 4 else 2
     flag = {2: cv2.IMREAD_REDUCED_COLOR_2, 4: cv2.IMREAD_REDUCED_COLOR_4}[factor]
+    scaled = (picture.shape[0] // factor, picture.shape[1] // factor)
 
     def cv2_reduced() -> np.ndarray:
         small = cv2.cvtColor(cv2.imdecode(encoded, flag), cv2.COLOR_BGR2RGB)
@@ -120,7 +121,9 @@ def to_tensor_from_jpeg(picture: np.ndarray, height: int, width: int) -> None:
         "simplejpeg scaled + cv2 AREA + numpy": simplejpeg_scaled,
         "Pillow draft + BILINEAR + numpy": pillow_draft,
         "Pillow BILINEAR + numpy": pillow_full,
-        "framejudge, decoding alone": lambda: frames.decode(jpeg, size=(1, 1)),
+        # What no pipeline can do without: the entropy coding, and the transform at this scale.
+        "framejudge, decoding to an eighth": lambda: frames.decode(jpeg, size=(1, 1)),
+        f"framejudge, decoding to 1/{factor}": lambda: frames.decode(jpeg, size=scaled),
     }
     full = np.asarray(Image.open(io.BytesIO(jpeg)).convert("RGB"))
     reference = exact(full, height, width)
