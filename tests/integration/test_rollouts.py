@@ -271,6 +271,7 @@ def test_neither_the_stub_nor_a_given_score_looks_like_evidence(tmp_path):
         ({"rubric_path": "/nowhere/rubric.txt"}, "rubric_path: /nowhere/rubric.txt can't be read"),
         ({"score": 1.5}, "score must be from 0 to 1"),
         ({"task_from": "/nowhere/plan.json"}, "task_from: /nowhere/plan.json"),
+        ({"max_frame": 3}, "no option 'max_frame'; accepted: task, backend, model"),
     ],
 )
 def test_what_can_not_work_is_said_before_anything_is_read(tmp_path, change, message):
@@ -332,6 +333,25 @@ def test_loop_judges_each_folder_and_writes_the_report_last(server, tmp_path):
         assert Path(row.result_uri).is_file()
     with pytest.raises(ConfigurationError, match="exists; choose another output"):
         fj.loop(str(tmp_path / "in"), str(tmp_path / "out"), **options(server))
+
+
+def test_an_output_that_can_not_be_written_is_said_before_any_call(server, tmp_path):
+    rollout = make_rollout(tmp_path / "in" / "a")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigurationError, match="file is no folder that can be written to"):
+        fj.run(str(rollout), str(tmp_path / "file" / "out"), **options(server))
+    (tmp_path / "out.json").mkdir()
+    with pytest.raises(ConfigurationError, match="is a folder; expected a file"):
+        fj.loop(str(tmp_path / "in"), str(tmp_path / "out.json"), **options(server), overwrite=True)
+    assert server.requests == []
+
+
+def test_an_output_inside_the_input_is_no_rollout(server, tmp_path):
+    make_rollouts(tmp_path / "in", 2)
+    for _ in range(2):
+        out = str(tmp_path / "in" / "out")
+        report = fj.loop(str(tmp_path / "in"), out, overwrite=True, **options(server))
+        assert [row.rollout_id for row in report.rollouts] == ["r0", "r1"]
 
 
 def test_a_rejected_verdict_stops_new_calls_and_keeps_what_was_scored(server, tmp_path):

@@ -115,11 +115,15 @@ def verify_evidence(path: str | Path) -> list[VerifyReport]:
         raise ConfigurationError(f"{file}: is no result and no report of results")
     if "rollouts" not in record:
         return [_verified(file, record)]
+    try:
+        rows = [(str(row["rollout_id"]), Path(row["result_uri"])) for row in record["rollouts"]]
+    except (KeyError, TypeError):
+        raise ConfigurationError(f"{file}: its rollouts have no ids and results") from None
     found = []
-    for row in record["rollouts"]:
-        artifact = Path(row["result_uri"])
+    for name, uri in rows:
+        artifact = uri
         # A report that was moved with its results still finds them.
-        beside = file.parent / "rollouts" / str(row["rollout_id"]) / artifact.name
+        beside = file.parent / "rollouts" / name / artifact.name
         artifact = artifact if artifact.is_file() else beside
         try:
             found.append(_verified(artifact, strict_json(artifact.read_text(encoding="utf-8"))))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from framejudge.errors import ConfigurationError
 from framejudge.frames.rollout import FRAME_FORMATS, FrameFormat
@@ -64,6 +67,31 @@ class RolloutOptions:
             )
         if not (self.timeout_s > 0 and math.isfinite(self.timeout_s)):
             raise ConfigurationError(f"timeout_s must be above 0, got {self.timeout_s}")
+
+    @classmethod
+    def of(cls, input_path: str, output_path: str, options: Mapping[str, Any]) -> RolloutOptions:
+        """Make options of keywords.
+
+        Raises:
+            ConfigurationError: a keyword that there is not, or a value that can't work.
+        """
+        known = [field.name for field in fields(cls)][2:]
+        unknown = sorted(set(options) - set(known))
+        if unknown:
+            raise ConfigurationError(f"no option {unknown[0]!r}; accepted: {', '.join(known)}")
+        return cls(input_path=str(input_path), output_path=str(output_path), **options)
+
+    def check_output(self, file: Path) -> None:
+        """Refuse a file that could not be written, before anything is paid for.
+
+        Raises:
+            ConfigurationError: a folder in its place, or no right to write there.
+        """
+        if file.is_dir():
+            raise ConfigurationError(f"output_path: {file} is a folder; expected a file")
+        there = next(path for path in file.absolute().parents if path.exists())
+        if not there.is_dir() or not os.access(there, os.W_OK):
+            raise ConfigurationError(f"output_path: {there} is no folder that can be written to")
 
     def judge(self) -> JudgeSettings:
         """Return the judge that is meant; see `resolve_judge` for errors."""

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from framejudge.errors import FramejudgeError
 from framejudge.rollout.evaluate import Evaluator
 from framejudge.rollout.options import RolloutOptions
-from framejudge.rollout.prefix import rollouts_under
+from framejudge.rollout.prefix import report_path, rollouts_under
 from framejudge.rollout.task import task_from_plan
 
 __all__ = ["PlannedRollout", "RolloutPlan", "plan_rollouts"]
@@ -72,11 +72,12 @@ def plan_rollouts(
     Raises:
         ConfigurationError: an option that can't work.
     """
-    settled = RolloutOptions(input_path=str(input_path), output_path=str(output_path), **options)
+    settled = RolloutOptions.of(input_path, output_path, options)
     evaluator = Evaluator(settled, settled.judge(), settled.rubric_text(), None)
     task = task_from_plan(task_from) if task_from else settled.task
     root = Path(settled.input_path)
-    paths = rollouts_under(root) if every_folder else {root.name: root}
+    output = report_path(settled.output_path).parent
+    paths = rollouts_under(root, without=output) if every_folder else {root.name: root}
     planned = [_planned(evaluator, name, path, task) for name, path in paths.items()]
     possible = [rollout for rollout in planned if rollout.problem is None]
     return RolloutPlan(

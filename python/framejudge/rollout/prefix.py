@@ -98,7 +98,7 @@ async def loop_async(
 ) -> LoopReport:
     """Do what `loop` does, in a running event loop."""
     start = time.monotonic()
-    settled = RolloutOptions(input_path=str(input_path), output_path=str(output_path), **options)
+    settled = RolloutOptions.of(input_path, output_path, options)
     if isinstance(concurrency, bool) or concurrency < 1:
         raise ConfigurationError(f"concurrency must be at least 1, got {concurrency!r}")
     if min_pass_rate is not None and not 0 <= min_pass_rate <= 1:
@@ -109,7 +109,8 @@ async def loop_async(
         raise ConfigurationError(
             f"{report_file}: exists; choose another output, or resume or overwrite it"
         )
-    rollouts = rollouts_under(Path(settled.input_path))
+    settled.check_output(report_file)
+    rollouts = rollouts_under(Path(settled.input_path), without=report_file.parent)
     evaluator = Evaluator(settled, judge, settled.rubric_text(), None, resume=resume)
     if warn is not None:
         evaluator.warn = warn
@@ -152,14 +153,18 @@ class _Done:
             self.progress(len(self.results) + len(self.reasons), self.total)
 
 
-def rollouts_under(folder: Path) -> dict[str, Path]:
-    """The rollouts by id, in natural order; hidden folders are none."""
+def rollouts_under(folder: Path, *, without: Path) -> dict[str, Path]:
+    """The rollouts by id, in natural order; hidden folders are none, nor is the output's."""
     if not folder.exists():
         raise DataError(f"{folder}: does not exist")
     if not folder.is_dir():
         return {folder.name: folder}
-    names = [path.name for path in folder.iterdir() if path.is_dir()]
-    names = [name for name in names if not name.startswith(".")]
+    output = without.resolve()
+    names = [
+        path.name
+        for path in folder.iterdir()
+        if path.is_dir() and not path.name.startswith(".") and path.resolve() != output
+    ]
     if not names:
         return {folder.resolve().name: folder}
     return {name: folder / name for name in sorted(names, key=natural_key)}

@@ -62,10 +62,11 @@ async def run_async(
     **options: Any,
 ) -> RolloutResult:
     """Do what `run` does, in a running event loop."""
-    settled = RolloutOptions(input_path=str(input_path), output_path=str(output_path), **options)
+    settled = RolloutOptions.of(input_path, output_path, options)
     judge = settled.judge()
     task = task_from_plan(task_from) if task_from else None
     path, output = Path(settled.input_path), result_path(settled.output_path)
+    settled.check_output(output)
     evaluator = Evaluator(settled, judge, settled.rubric_text(), None)
     if score is not None:
         return evaluator.override(path, output, score)
