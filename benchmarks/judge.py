@@ -119,6 +119,7 @@ def main() -> None:
                 model="judge",
                 task="place the cube",
                 frame_selection="sequence",
+                cache=False,
                 concurrency=options.concurrency,
             )
             ours.append(time.perf_counter() - start)

@@ -1,4 +1,4 @@
-"""How framejudge writes files: atomically."""
+"""How framejudge writes files, atomically, and where it keeps what it can make again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import uuid
 from pathlib import Path
 
-__all__ = ["write_atomically"]
+__all__ = ["cache_root", "write_atomically"]
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -26,3 +26,13 @@ def write_atomically(path: Path, content: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def cache_root() -> Path:
+    """Return the cache folder: `FRAMEJUDGE_CACHE_DIR`, else the platform's; it may not exist."""
+    override = os.environ.get("FRAMEJUDGE_CACHE_DIR")
+    if override:
+        return Path(override).expanduser().absolute()
+    import platformdirs  # noqa: PLC0415 - not every run needs it
+
+    return Path(platformdirs.user_cache_dir("framejudge", appauthor=False))

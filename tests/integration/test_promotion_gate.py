@@ -36,6 +36,7 @@ def results(tmp_path_factory):
     found = {}
     patch = pytest.MonkeyPatch()
     patch.setenv("VLM_EVAL_API_KEY", KEY)
+    patch.setenv("FRAMEJUDGE_CACHE_DIR", str(folder / "cache"))
     with judge_server.JudgeServer() as server:
         for backend in ("api", "self-hosted"):
             fj.run(
@@ -312,6 +313,7 @@ def test_the_commands_exit_by_what_they_found(results, tmp_path):
 
 def test_the_key_is_in_no_artifact_no_output_and_no_traceback(tmp_path, monkeypatch):
     monkeypatch.setenv("VLM_EVAL_API_KEY", KEY)
+    monkeypatch.setenv("FRAMEJUDGE_CACHE_DIR", str(tmp_path / "cache"))
     make_rollout(tmp_path / "in" / "a")
     make_rollout(tmp_path / "in" / "b")
     with judge_server.JudgeServer() as server:

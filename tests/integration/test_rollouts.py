@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import io
 import json
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -40,16 +41,22 @@ def picture(level, height=24, width=32):
     return frames.encode_png(np.full((height, width, 3), level, np.uint8))
 
 
-def make_rollout(folder, count=5):
+@pytest.fixture(autouse=True)
+def cache_folder(tmp_path, monkeypatch):
+    """Answers of one test are none of another's."""
+    monkeypatch.setenv("FRAMEJUDGE_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def make_rollout(folder, count=5, first=10):
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(count):
-        (folder / f"frame_{number}.png").write_bytes(picture(10 * number + 10))
+        (folder / f"frame_{number}.png").write_bytes(picture(10 * number + first))
     return folder
 
 
 def make_rollouts(folder, count):
     for number in range(count):
-        make_rollout(folder / f"r{number}")
+        make_rollout(folder / f"r{number}", first=10 + number)
     return folder
 
 
@@ -425,6 +432,90 @@ def test_loop_works_inside_a_running_event_loop(server, tmp_path):
     assert asyncio.run(main()).n_scored == 3
 
 
+# Stored answers and cost
+
+
+def test_the_same_request_is_paid_for_once_and_says_so(server, tmp_path):
+    for name in ("a", "b", "c"):
+        make_rollout(tmp_path / "in" / name)
+    given = options(server, concurrency=3)
+    report = fj.loop(str(tmp_path / "in"), str(tmp_path / "out"), **given)
+    assert len(server.requests) == 1
+    assert report.n_cache_hits == 2
+    assert report.usage["total_tokens"] == 120
+    first = json.loads((tmp_path / "out" / "rollouts" / "a" / "vlm_eval.json").read_text())
+    again = fj.run(str(tmp_path / "in" / "a"), str(tmp_path / "other"), **options(server))
+    assert len(server.requests) == 1
+    assert again.cache_hit
+    assert again.evidence.model_dump(mode="json") == first["evidence"]
+    assert "stored answer" in again.limitations[-1]
+    assert fj.verify_evidence(tmp_path / "other" / "vlm_eval.json")[0].ok
+    fj.run(str(tmp_path / "in" / "a"), str(tmp_path / "other"), cache=False, **options(server))
+    assert len(server.requests) == 2
+    fj.run(str(tmp_path / "in" / "a"), str(tmp_path / "other"), **options(server, task="another"))
+    assert len(server.requests) == 3
+
+
+def test_an_answer_that_was_rejected_is_not_kept(server, tmp_path):
+    rollout = str(make_rollout(tmp_path / "in"))
+    server.answer = lambda n, _b: completion(finish="length" if n == 0 else "stop")
+    with pytest.raises(JudgeReplyError):
+        fj.run(rollout, str(tmp_path / "out"), **options(server))
+    assert not fj.run(rollout, str(tmp_path / "out"), **options(server)).cache_hit
+
+
+def test_a_stored_answer_that_was_tampered_with_is_asked_for_again(server, tmp_path):
+    rollout = str(make_rollout(tmp_path / "in"))
+    fj.run(rollout, str(tmp_path / "out"), **options(server))
+    with sqlite3.connect(tmp_path / "cache" / "judge" / "answers.sqlite") as db:
+        (value,) = db.execute("SELECT value FROM entries").fetchone()
+        db.execute("UPDATE entries SET value = ?", (value.replace(b"0.9", b"1.0"),))
+    result = fj.run(rollout, str(tmp_path / "out"), **options(server))
+    assert (result.cache_hit, result.score) == (False, 0.9)
+
+
+def test_cost_is_counted_by_the_users_prices_and_limited(server, tmp_path):
+    make_rollouts(tmp_path / "in", 6)
+    prices = tmp_path / "prices.toml"
+    prices.write_text("[judge]\ninput_per_million = 10.0\noutput_per_million = 50\n")
+    given = options(server, prices=str(prices))
+    one = fj.run(str(tmp_path / "in" / "r0"), str(tmp_path / "one"), **given)
+    assert one.cost_usd == pytest.approx((100 * 10 + 20 * 50) / 1e6)
+    with pytest.raises(IncompleteLoopError) as caught:
+        fj.loop(str(tmp_path / "in"), str(tmp_path / "out"), max_cost=0.005, **given)
+    # r0 is stored, r1 to r3 cost 0.006.
+    assert caught.value.n_scored == 4
+    assert caught.value.unscored["r4"] == "not started: max_cost is reached"
+    report = fj.loop(str(tmp_path / "in"), str(tmp_path / "out"), **given)
+    assert report.cost_usd == pytest.approx(2 * 0.002)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "max_cost: 'judge' has no price; priced: none"),
+        ("[other]\ninput_per_million = 1\noutput_per_million = 1", "priced: other"),
+        ('[judge]\ninput_per_million = "x"\noutput_per_million = 1', "wrong: input_per_million"),
+        ("[judge", "can't be read"),
+    ],
+)
+def test_a_limit_that_could_never_trip_is_refused_at_the_start(server, tmp_path, text, message):
+    given = options(server, max_cost=1.0)
+    if text is not None:
+        (tmp_path / "prices.toml").write_text(text)
+        given["prices"] = str(tmp_path / "prices.toml")
+    with pytest.raises(ConfigurationError, match=message):
+        fj.loop(str(make_rollout(tmp_path / "in")), str(tmp_path / "out"), **given)
+    assert server.requests == []
+
+
+def test_the_cache_command_counts_and_drops(server, tmp_path):
+    fj.run(str(make_rollout(tmp_path / "in")), str(tmp_path / "out"), **options(server))
+    assert "1 answers" in command("cache", "stats").stdout
+    assert command("cache", "prune", "--unused-days", "0").stdout == "1 answers dropped\n"
+    assert "0 answers" in command("cache", "stats").stdout
+
+
 # The command
 
 
@@ -448,7 +539,8 @@ def test_the_command_exits_by_the_gate(server, tmp_path):
     assert command(*base, "--success-threshold", "0.95", "--exit-zero").returncode == 0
     assert command(*base, "--success-threshold", "2").returncode == 2
     server.answer = lambda _n, _b: completion(finish="length")
-    done = command(*base)
+    assert command(*base).returncode == 0  # an answer that is stored is not asked for again
+    done = command(*base, "--no-cache")
     assert done.returncode == 3
     assert done.stderr.startswith("Error: the answer is not complete")
 

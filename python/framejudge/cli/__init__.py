@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from framejudge.cli import bench, demo, evidence, models, rollouts, score
+from framejudge.cli import bench, cache, demo, evidence, models, rollouts, score
 from framejudge.cli.status import with_exit_status
 
 __all__ = ["app"]
@@ -50,7 +50,8 @@ app.command("loop")(with_exit_status(rollouts.loop))
 app.command("gate")(with_exit_status(evidence.gate))
 app.command("verify")(with_exit_status(evidence.verify))
 app.command("bench")(with_exit_status(bench.bench))
-for _command in models.app.registered_commands:
-    if _command.callback is not None:
-        _command.callback = with_exit_status(_command.callback)
-app.add_typer(models.app, name="models")
+for _name, _group in (("cache", cache.app), ("models", models.app)):
+    for _command in _group.registered_commands:
+        if _command.callback is not None:
+            _command.callback = with_exit_status(_command.callback)
+    app.add_typer(_group, name=_name)

@@ -73,6 +73,16 @@ Threshold = Annotated[
 ]
 TimeoutS = Annotated[float, typer.Option(help="Seconds that one request may take.")]
 OutputFormat = Annotated[Output, typer.Option("--output", help="How the result is printed.")]
+NoCache = Annotated[
+    bool, typer.Option("--no-cache", help="Ask again also what was answered before.")
+]
+Prices = Annotated[
+    str,
+    typer.Option(help="A .toml or .json file: input_per_million and output_per_million by model."),
+]
+MaxCost = Annotated[
+    float | None, typer.Option(help="Dollars after which no new call starts; needs --prices.")
+]
 DryRun = Annotated[
     bool,
     typer.Option(
@@ -108,6 +118,9 @@ def run(
     score: Annotated[
         float | None, typer.Option(help="Skip the call; for testing pipelines only.")
     ] = None,
+    no_cache: NoCache = False,
+    prices: Prices = "",
+    max_cost: MaxCost = None,
     dry_run: DryRun = False,
     output: OutputFormat = Output.TEXT,
     exit_zero: ExitZero = False,
@@ -132,6 +145,9 @@ def run(
         "rubric_path": rubric_path,
         "success_threshold": success_threshold,
         "timeout_s": timeout_s,
+        "cache": not no_cache,
+        "prices": prices,
+        "max_cost": max_cost,
     }
     if dry_run:
         return _show_plan(input_path, output_path, output, options | {"task_from": task_from})
@@ -172,6 +188,9 @@ def loop(
     min_pass_rate: Annotated[
         float | None, typer.Option(help="Also gate on the share of rollouts that pass alone.")
     ] = None,
+    no_cache: NoCache = False,
+    prices: Prices = "",
+    max_cost: MaxCost = None,
     dry_run: DryRun = False,
     output: OutputFormat = Output.TEXT,
     exit_zero: ExitZero = False,
@@ -197,6 +216,9 @@ def loop(
         "rubric_path": rubric_path,
         "success_threshold": success_threshold,
         "timeout_s": timeout_s,
+        "cache": not no_cache,
+        "prices": prices,
+        "max_cost": max_cost,
     }
     if dry_run:
         return _show_plan(input_path, output_path, output, options | {"every_folder": True})

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framejudge._files import write_atomically
+from framejudge._files import cache_root, write_atomically
 from framejudge.encoder import export
 from framejudge.encoder.architecture import Architecture, read_architecture
 from framejudge.encoder.integrity import (
@@ -110,16 +110,6 @@ class ExportedModel:
     def tokenizer(self) -> Path:
         """The source's tokeniser."""
         return self.files.folder / "tokenizer.json"
-
-
-def cache_root() -> Path:
-    """Return the cache folder: `FRAMEJUDGE_CACHE_DIR`, else the platform's; it may not exist."""
-    override = os.environ.get("FRAMEJUDGE_CACHE_DIR")
-    if override:
-        return Path(override).expanduser().absolute()
-    import platformdirs  # noqa: PLC0415
-
-    return Path(platformdirs.user_cache_dir("framejudge", appauthor=False))
 
 
 def offline_reason() -> str | None:

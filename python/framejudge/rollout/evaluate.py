@@ -6,8 +6,9 @@ import asyncio
 import hashlib
 import json
 import logging
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from framejudge._files import write_atomically
 from framejudge.errors import ConfigurationError
 from framejudge.frames.rollout import collect_frames
 from framejudge.judge import JudgeClient, JudgeOutcome, JudgeRequest, JudgeSettings
+from framejudge.judge.cache import JudgeCache
+from framejudge.judge.cost import PriceTable
 from framejudge.rollout.options import RolloutOptions
 from framejudge.rollout.task import rollout_task
 from framejudge.schemas import Evidence, RolloutResult
@@ -35,6 +38,7 @@ _LIMITATIONS = (
     "One model, one rubric and one threshold gave this score; it is no proof of safety or physics.",
 )
 _NO_CALL = "No VLM call was made: the score comes from {source} and is for testing pipelines only."
+_STORED = "No new call was made: this is the stored answer to an earlier identical request."
 _STUB_RATIONALE = "Deterministic stub; no model saw this rollout."
 _OVERRIDE_RATIONALE = "The score was given by hand; no model was asked."
 
@@ -68,7 +72,37 @@ class Evaluator:
     """None for the stub."""
     resume: bool = False
     warn: Callable[[str], None] = logger.warning
+    cache: JudgeCache | None = None
+    prices: PriceTable | None = None
     reused: int = 0
+    cache_hits: int = 0
+    spent_usd: float = 0.0
+    """Of the calls so far; infinite once one can't be priced."""
+    _asking: dict[str, asyncio.Lock] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, options: RolloutOptions, *, resume: bool = False) -> Evaluator:
+        """Settle judge, rubric, prices and cache; nothing is read or sent.
+
+        Raises:
+            ConfigurationError: an option that can't work.
+        """
+        settings = options.judge()
+        return cls(
+            options,
+            settings,
+            options.rubric_text(),
+            None,
+            resume=resume,
+            cache=JudgeCache() if options.cache and settings.backend != "stub" else None,
+            prices=options.price_table(settings.model),
+        )
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the cost limit is reached."""
+        limit = self.options.max_cost
+        return limit is not None and self.spent_usd >= limit
 
     async def evaluate(
         self, input_path: Path, output: Path, *, task: str | None = None
@@ -91,8 +125,8 @@ class Evaluator:
         request = await asyncio.to_thread(self.request, input_path, told)
         earlier = self._earlier(output, request) if self.resume else None
         if earlier is None:
-            outcome = await self.client.ask(request)
-            result = self._judged(request, input_path, output, outcome)
+            outcome, is_stored = await self._ask(self.client, request)
+            result = self._judged(request, input_path, output, outcome, is_stored=is_stored)
         else:
             self.reused += 1
             result = earlier
@@ -151,8 +185,36 @@ class Evaluator:
         self._write(result, output)
         return result
 
+    async def _ask(self, client: JudgeClient, request: JudgeRequest) -> tuple[JudgeOutcome, bool]:
+        """Ask, or take a stored answer; the same question is not asked twice at once either."""
+        if self.cache is None:
+            return await client.ask(request), False
+        async with self._asking.setdefault(request.manifest.sha256(), asyncio.Lock()):
+            stored = await asyncio.to_thread(self.cache.get, request)
+            if stored is not None:
+                self.cache_hits += 1
+                return stored, True
+            outcome = await client.ask(request)
+            await asyncio.to_thread(self.cache.put, request, outcome)
+            return outcome, False
+
+    def _cost_usd(self, outcome: JudgeOutcome, *, is_stored: bool) -> float | None:
+        if self.prices is None:
+            return None
+        if is_stored:
+            return 0.0
+        cost = self.prices.cost_usd(self.settings.model, outcome.evidence.provider.usage)
+        self.spent_usd += math.inf if cost is None else cost
+        return cost
+
     def _judged(
-        self, request: JudgeRequest, input_path: Path, output: Path, outcome: JudgeOutcome
+        self,
+        request: JudgeRequest,
+        input_path: Path,
+        output: Path,
+        outcome: JudgeOutcome,
+        *,
+        is_stored: bool,
     ) -> RolloutResult:
         return self._result(
             input_path,
@@ -164,8 +226,10 @@ class Evaluator:
             served_model=outcome.evidence.provider.returned_model,
             served_model_match_enforced=self.settings.enforces_model,
             provider_success=outcome.verdict.success,
-            limitations=list(_LIMITATIONS),
+            limitations=[*_LIMITATIONS, *([_STORED] if is_stored else [])],
             evidence=outcome.evidence,
+            cache_hit=is_stored,
+            cost_usd=self._cost_usd(outcome, is_stored=is_stored),
         )
 
     def _result(

@@ -14,6 +14,7 @@ from framejudge.frames.rollout import FRAME_FORMATS, FrameFormat
 from framejudge.frames.selection import FRAME_SELECTIONS, FrameSelection
 from framejudge.judge import JudgeSettings, default_rubric, resolve_judge
 from framejudge.judge.backends import DEFAULT_API_KEY_ENV, DEFAULT_MODEL
+from framejudge.judge.cost import PriceTable
 from framejudge.rollout.task import UNSET_TASK
 
 __all__ = ["RolloutOptions"]
@@ -38,6 +39,12 @@ class RolloutOptions:
     rubric_path: str = ""
     success_threshold: float = 0.8
     timeout_s: float = 120.0
+    cache: bool = True
+    """Whether an accepted answer to the very same request is used again."""
+    prices: str = ""
+    """A file with a table of prices; see `PriceTable.load`."""
+    max_cost: float | None = None
+    """Dollars after which no new call starts."""
 
     def __post_init__(self) -> None:
         """Refuse what can't work.
@@ -92,6 +99,19 @@ class RolloutOptions:
         there = next(path for path in file.absolute().parents if path.exists())
         if not there.is_dir() or not os.access(there, os.W_OK):
             raise ConfigurationError(f"output_path: {there} is no folder that can be written to")
+
+    def price_table(self, model: str) -> PriceTable | None:
+        """Return the prices, None without any.
+
+        Raises:
+            ConfigurationError: a file that can't be read, or a limit without the model's price.
+        """
+        table = PriceTable.load(self.prices) if self.prices else None
+        if self.max_cost is not None:
+            if not self.max_cost >= 0:
+                raise ConfigurationError(f"max_cost must be 0 or more, got {self.max_cost}")
+            (table or PriceTable({})).require(model)
+        return table
 
     def judge(self) -> JudgeSettings:
         """Return the judge that is meant; see `resolve_judge` for errors."""

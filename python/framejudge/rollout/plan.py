@@ -73,7 +73,7 @@ def plan_rollouts(
         ConfigurationError: an option that can't work.
     """
     settled = RolloutOptions.of(input_path, output_path, options)
-    evaluator = Evaluator(settled, settled.judge(), settled.rubric_text(), None)
+    evaluator = Evaluator.of(settled)
     task = task_from_plan(task_from) if task_from else settled.task
     root = Path(settled.input_path)
     output = report_path(settled.output_path).parent

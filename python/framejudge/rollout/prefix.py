@@ -39,6 +39,7 @@ _LIMITATIONS = (
 )
 _STUB_LIMITATION = "No VLM call was made: the scores are the stub's, for testing pipelines only."
 _NOT_STARTED = "not started: an earlier verdict was rejected"
+_SPENT = "not started: max_cost is reached"
 
 Progress = Callable[[int, int], None]
 
@@ -103,7 +104,7 @@ async def loop_async(
         raise ConfigurationError(f"concurrency must be at least 1, got {concurrency!r}")
     if min_pass_rate is not None and not 0 <= min_pass_rate <= 1:
         raise ConfigurationError(f"min_pass_rate must be from 0 to 1, got {min_pass_rate}")
-    judge = settled.judge()
+    evaluator = Evaluator.of(settled, resume=resume)
     report_file = report_path(settled.output_path)
     if report_file.exists() and not (resume or overwrite):
         raise ConfigurationError(
@@ -111,15 +112,14 @@ async def loop_async(
         )
     settled.check_output(report_file)
     rollouts = rollouts_under(Path(settled.input_path), without=report_file.parent)
-    evaluator = Evaluator(settled, judge, settled.rubric_text(), None, resume=resume)
     if warn is not None:
         evaluator.warn = warn
     results = report_file.parent / "rollouts"
     done = _Done(progress=progress, total=len(rollouts))
-    if judge.backend == "stub":
+    if evaluator.settings.backend == "stub":
         await _judge_all(evaluator, rollouts, results, concurrency, done)
     else:
-        async with JudgeClient(judge, concurrency=concurrency) as client:
+        async with JudgeClient(evaluator.settings, concurrency=concurrency) as client:
             evaluator.client = client
             await _judge_all(evaluator, rollouts, results, concurrency, done)
     unscored = {name: done.reasons[name] for name in rollouts if name in done.reasons}
@@ -179,8 +179,8 @@ async def _judge_all(
     async def work() -> None:
         # A worker takes the next rollout when it is free: frames of few are in memory at once.
         for name, path in waiting:
-            if stopped.is_set():
-                done.reasons[name] = _NOT_STARTED
+            if stopped.is_set() or evaluator.is_spent:
+                done.reasons[name] = _NOT_STARTED if stopped.is_set() else _SPENT
                 continue
             try:
                 output = results / name / RESULT_FILE
@@ -237,6 +237,12 @@ def _report(
             else complete and pass_rate is not None and pass_rate >= min_pass_rate
         ),
         usage=_tokens(scored),
+        n_cache_hits=evaluator.cache_hits,
+        cost_usd=(
+            evaluator.spent_usd
+            if evaluator.prices is not None and math.isfinite(evaluator.spent_usd)
+            else None
+        ),
     )
 
 
@@ -252,6 +258,7 @@ def _row(result: RolloutResult) -> LoopRow:
         requested_model=result.model,
         served_model=result.served_model,
         served_model_match_enforced=result.served_model_match_enforced,
+        cache_hit=result.cache_hit,
     )
 
 
@@ -259,7 +266,8 @@ def _tokens(scored: list[RolloutResult]) -> dict[str, int]:
     """The whole numbers of every provider's usage, summed."""
     total: Counter[str] = Counter()
     for result in scored:
-        usage = result.evidence.provider.usage if result.evidence else None
+        asked = result.evidence is not None and not result.cache_hit
+        usage = result.evidence.provider.usage if asked and result.evidence else None
         for key, value in (usage or {}).items():
             if isinstance(value, int) and not isinstance(value, bool):
                 total[key] += value

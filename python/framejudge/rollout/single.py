@@ -32,7 +32,7 @@ def run(
         task_from: a JSON file whose `analysis` is a plan; it comes before `task`.
         **options: the fields of `RolloutOptions`: task, backend, model, endpoint_url,
             api_key_env, frame_selection, max_frames, max_side_px, frame_format, rubric,
-            rubric_path, success_threshold, timeout_s.
+            rubric_path, success_threshold, timeout_s, cache, prices, max_cost.
 
     Returns:
         The result; `passed` is `score >= success_threshold` and nothing else.
@@ -63,15 +63,14 @@ async def run_async(
 ) -> RolloutResult:
     """Do what `run` does, in a running event loop."""
     settled = RolloutOptions.of(input_path, output_path, options)
-    judge = settled.judge()
+    evaluator = Evaluator.of(settled)
     task = task_from_plan(task_from) if task_from else None
     path, output = Path(settled.input_path), result_path(settled.output_path)
     settled.check_output(output)
-    evaluator = Evaluator(settled, judge, settled.rubric_text(), None)
     if score is not None:
         return evaluator.override(path, output, score)
-    if judge.backend == "stub":
+    if evaluator.settings.backend == "stub":
         return await evaluator.evaluate(path, output, task=task)
-    async with JudgeClient(judge) as client:
+    async with JudgeClient(evaluator.settings) as client:
         evaluator.client = client
         return await evaluator.evaluate(path, output, task=task)

@@ -235,7 +235,8 @@ class LoopReport(_Record):
     """Wilson's, at 95 %."""
     pass_rate_gate: bool | None = None
     usage: dict[str, int] = Field(default_factory=dict)
-    """Tokens, summed over calls; cache hits count apart."""
+    """Tokens, summed over the calls that were made."""
+    n_cache_hits: int = 0
     cost_usd: float | None = None
 
 
