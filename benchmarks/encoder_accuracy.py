@@ -72,8 +72,8 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="write the record of the run as JSON")
     options = parser.parse_args()
     from framejudge import Encoder
-    from framejudge.encoder.choice import RATINGS
     from framejudge.encoder.cuda import problem
+    from framejudge.encoder.ratings import RATINGS
 
     sets = {"stsb": stsb(), "sick": sick(), "camera": camera()}
     sets = {name: pairs[:: options.every] for name, pairs in sets.items() if pairs}

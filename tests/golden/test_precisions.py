@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from framejudge import Encoder
-from framejudge.encoder.choice import RATINGS
+from framejudge.encoder.ratings import RATINGS
 
 MODELS = Path(__file__).parents[2] / "models"
 EVERY = 12

@@ -14,7 +14,8 @@ import pytest
 
 from framejudge import EmbeddingCache, Encoder
 from framejudge.encoder import choice, cuda
-from framejudge.encoder.choice import Choice, choose
+from framejudge.encoder.choice import choose
+from framejudge.encoder.ratings import Choice
 from framejudge.errors import ConfigurationError, MissingExtraError
 
 pytestmark = pytest.mark.usefixtures("cache_dir")

@@ -17,8 +17,9 @@ import numpy as np
 
 from framejudge._core import build_info
 from framejudge.encoder.cache import EmbeddingCache
-from framejudge.encoder.choice import Choice, check_options, choose
+from framejudge.encoder.choice import check_options, choose
 from framejudge.encoder.manifest import DEFAULT_MODEL, KNOWN_MODELS
+from framejudge.encoder.ratings import Choice
 from framejudge.errors import ConfigurationError, InputError, ModelError
 
 if TYPE_CHECKING:

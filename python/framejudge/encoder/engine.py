@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from framejudge.encoder.choice import Choice
+    from framejudge.encoder.ratings import Choice
     from framejudge.encoder.weights import ExportedModel
 
 __all__ = ["Engine", "Runtime", "Tokenized", "plan_batches"]

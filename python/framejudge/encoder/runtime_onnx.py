@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from framejudge.encoder.choice import Choice
+    from framejudge.encoder.ratings import Choice
     from framejudge.encoder.weights import ExportedModel
 
 __all__ = ["OnnxRuntime", "load_onnxruntime"]

@@ -26,7 +26,7 @@ from framejudge.errors import ConfigurationError, MissingExtraError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from framejudge.encoder.choice import Choice
+    from framejudge.encoder.ratings import Choice
     from framejudge.encoder.weights import ExportedModel
 
 __all__ = ["OpenVino", "cpu_has_bfloat16", "load_openvino"]
