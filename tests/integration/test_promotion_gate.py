@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import shutil
 import subprocess
 import sys
 
@@ -128,7 +129,68 @@ def old_parser(report):
 
 
 PROVIDER = ("evidence", "provider")
+
+
+def without(*path):
+    def change(report):
+        place = report
+        for step in path[:-1]:
+            place = place[step]
+        del place[path[-1]]
+        return report
+
+    return change
+
+
+def unlabelled(report):
+    request = report["evidence"]["request"]
+    del request["frames"][0]["label"]
+    request["request_manifest"]["frames"] = request["frames"]
+    return resealed(report)
+
+
+def new_answer(**changes):
+    """Change the response and what the provider's object says of it, consistently."""
+
+    def change(report):
+        provider = report["evidence"]["provider"]
+        answer = json.loads(provider["raw_response"]) | changes
+        provider["raw_response"] = json.dumps(answer)
+        provider["raw_response_sha256"] = hashlib.sha256(json.dumps(answer).encode()).hexdigest()
+        provider["usage"] = answer["usage"]
+        return report
+
+    return change
+
+
 CASES = {
+    "a frame without a label": (unlabelled, "frame_metadata_invalid"),
+    "an unknown selection": (changed("frame_selection", to="first"), "sampling_invalid"),
+    "no task": (without("task"), "digest_mismatch"),
+    "a version that is a list": (
+        changed("evidence", "prompt_version", to=["x"]),
+        "digest_mismatch",
+    ),
+    "no choices": (new_answer(choices=[]), "provider_response_invalid"),
+    "content that is no text": (
+        new_answer(choices=[{"message": {"content": None}, "finish_reason": "stop"}]),
+        "provider_verdict_invalid",
+    ),
+    "usage that is no object": (new_answer(usage=[1]), "provider_response_invalid"),
+    "no score": (without("score"), "result_invalid"),
+    "a threshold below zero": (changed("success_threshold", to=-1), "result_invalid"),
+    "a threshold beyond all numbers": (
+        changed("success_threshold", to=10**400),
+        "result_invalid",
+    ),
+    "a latency beyond all numbers": (
+        changed(*PROVIDER, "latency_s", to=10**400),
+        "provider_metadata_invalid",
+    ),
+    "a response nested for ever": (
+        new_raw(lambda _text: '{"a":' * 5000 + "1" + "}" * 5000),
+        "provider_response_invalid",
+    ),
     "unknown schema": (changed("evidence", "schema_version", to="x"), "schema_invalid"),
     "a key is missing": (
         lambda r: r["evidence"]["request"].pop("requested_at") and r,
@@ -276,6 +338,46 @@ def test_no_report_is_a_reason_and_a_bad_threshold_an_error(tmp_path):
         fj.promotion_gate(tmp_path, threshold=float("nan"))
 
 
+def test_a_broken_link_is_present(results, tmp_path):
+    (tmp_path / "vlm_eval_stub.json").write_text(json.dumps(results["api"]))
+    (tmp_path / "vlm_eval.json").symlink_to(tmp_path / "gone")
+    assert fj.promotion_gate(tmp_path).reason == "report_unreadable"
+
+
+@pytest.mark.parametrize("model", [5, ""])
+def test_a_self_hosted_model_that_has_no_name_is_not_promoted(results, tmp_path, model):
+    report = new_answer(model=model)(copy.deepcopy(results["self-hosted"]))
+    report["evidence"]["provider"]["returned_model"] = report["served_model"] = model
+    assert decide(tmp_path, report).evidence_reason == "provider_response_invalid"
+
+
+def test_a_score_beyond_all_numbers_is_a_reason(results, tmp_path):
+    decision = decide(tmp_path, results["api"] | {"score": 10**400})
+    assert decision.evidence_reason == "result_invalid"
+
+
+def test_a_moved_report_is_read_with_the_results_beside_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("FRAMEJUDGE_CACHE_DIR", str(tmp_path / "cache"))
+    make_rollout(tmp_path / "in" / "a")
+    with judge_server.JudgeServer() as server:
+        fj.loop(str(tmp_path / "in"), str(tmp_path / "out"), endpoint_url=server.url, model="judge")
+    report = tmp_path / "moved" / "task_success_report.json"
+    shutil.copytree(tmp_path / "out", report.parent)
+    assert all(found.ok for found in fj.verify_evidence(report))
+    artifact = report.parent / "rollouts" / "a" / "vlm_eval.json"
+    good = artifact.read_text()
+    artifact.write_text(good.replace('"score": 0.9,', '"score": 1.0,'))
+    whole, result = fj.verify_evidence(report)
+    assert (whole.ok, result.ok) == (False, False)
+    artifact.write_text("[]")
+    assert not any(found.ok for found in fj.verify_evidence(report))
+    artifact.write_text(good)
+    text = report.read_text()
+    for old, new in (('"score": 0.9', '"score": 1.0'), ('"mean_score": 0.9', '"mean_score": 1.0')):
+        report.write_text(text.replace(old, new))
+        assert [found.ok for found in fj.verify_evidence(report)] == [False, True]
+
+
 def test_the_threshold_is_the_gates_own(results, tmp_path):
     assert decide(tmp_path, results["api"], threshold=0.9).decision == "promote_checkpoint"
     decision = decide(tmp_path, results["api"], threshold=0.91)
@@ -321,6 +423,7 @@ def test_the_key_is_in_no_artifact_no_output_and_no_traceback(tmp_path, monkeypa
             judge_server.accepted,
             lambda _n, _b: completion(finish="length"),
             lambda _n, _b: judge_server.JSONResponse({"error": KEY}, 401),
+            lambda _n, _b: completion({"success": True, "score": 1, "rationale": KEY}),
         ):
             server.answer = answer
             done = subprocess.run(
@@ -342,6 +445,7 @@ def test_the_key_is_in_no_artifact_no_output_and_no_traceback(tmp_path, monkeypa
                     "--endpoint-url",
                     server.url,
                     "--overwrite",
+                    "--no-cache",
                 ],
                 capture_output=True,
                 text=True,

@@ -34,7 +34,8 @@ def gate(
     decision = promotion_gate(report, threshold=threshold, decision_path=decision_path)
     for key, value in decision.model_dump(mode="json").items():
         if value is not None:
-            print(f"  {key}: {value}")
+            # A report may hold what a terminal can't show.
+            print(f"  {key}: {value}".encode("utf-8", "backslashreplace").decode())
     promoted = decision.decision == "promote_checkpoint"
     return int(ExitCode.PASS if promoted or exit_zero else ExitCode.GATE_FAILED)
 

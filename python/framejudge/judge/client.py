@@ -92,6 +92,8 @@ class JudgeClient:
         backend = self.settings.backend
         if backend == "stub":
             raise JudgeReplyError("the stub is no judge and can't be asked")
+        if self.settings.api_key and self.settings.api_key in answer.text:
+            raise JudgeReplyError("the response repeats the API key; it is not kept")
         completion = read_completion(
             answer.text, backend=backend, requested_model=self.settings.model
         )

@@ -19,6 +19,7 @@ from framejudge.judge.parsing import (
     ParsedVerdict,
     parse_hosted,
     parse_self_hosted,
+    read_completion,
     strict_json,
 )
 from framejudge.judge.prompt import PROMPT_VERSION, build_prompt, default_rubric
@@ -65,16 +66,13 @@ def first_problem(report: Record) -> Problem:
 def problems(report: Record) -> Iterator[tuple[str, Problem]]:
     """Yield each check's name with its reason, None where it holds.
 
-    A check that can't be made because of an earlier one has that one's reason.
+    What a check stumbles over is what it was to check: it fails for its own reason.
     """
-    earlier: Problem = None
-    for name, check in CHECKS.items():
+    for name, (check, reason) in CHECKS.items():
         try:
-            problem = check(report)
-        except (KeyError, TypeError, AttributeError, IndexError, ValueError):
-            problem = earlier or "schema_invalid"
-        earlier = earlier or problem
-        yield name, problem
+            yield name, check(report)
+        except (LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError):
+            yield name, reason
 
 
 def _schema(report: Record) -> Problem:
@@ -202,12 +200,7 @@ def _transport(report: Record) -> Problem:
     status, latency = provider["status_code"], provider["latency_s"]
     if status is not None and not (_whole(status) and 200 <= status <= 299):  # noqa: PLR2004
         return "provider_transport_invalid"
-    is_number = isinstance(latency, (int, float)) and not isinstance(latency, bool)
-    return (
-        None
-        if is_number and math.isfinite(latency) and latency >= 0
-        else "provider_metadata_invalid"
-    )
+    return None if _number(latency) and latency >= 0 else "provider_metadata_invalid"
 
 
 def _completion(report: Record) -> Problem:
@@ -233,8 +226,17 @@ def _model(report: Record) -> Problem:
     return None if same else "provider_model_mismatch"
 
 
-def _backend_parser(report: Record) -> Problem:
-    return None if _parsed(report, _parser(report)) else "provider_response_invalid"
+def _answer(report: Record) -> Problem:
+    """By the same rules as when it came in."""
+    try:
+        read_completion(
+            report["evidence"]["provider"]["raw_response"],
+            backend=report["backend"],
+            requested_model=report["model"],
+        )
+    except JudgeReplyError:
+        return "provider_response_invalid"
+    return None
 
 
 def _provider(report: Record) -> Problem:
@@ -263,10 +265,7 @@ def _provider(report: Record) -> Problem:
 def _result(report: Record) -> Problem:
     parsed = _parsed(report, _parser(report))
     score, threshold = report["score"], report["success_threshold"]
-    numbers = all(
-        isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-        for value in (score, threshold)
-    )
+    numbers = all(_number(value) and 0 <= value <= 1 for value in (score, threshold))
     flags = ["passed"]
     flags += [
         key
@@ -300,23 +299,24 @@ def _result(report: Record) -> Problem:
     return "result_mismatch" if wrong else None
 
 
-CHECKS: dict[str, Callable[[Record], Problem]] = {
-    "evidence schema": _schema,
-    "request manifest hash": _manifest_digest,
-    "request binding": _binding,
-    "request": _request,
-    "frame metadata": _frames,
-    "sampling": _sampling,
-    "prompt and rubric hash": _prompt,
-    "raw response hash": _raw_response,
-    "transport": _transport,
-    "completion": _completion,
-    "strict verdict": _verdict,
-    "served model": _model,
-    "verdict of the backend's parser": _backend_parser,
-    "provider metadata": _provider,
-    "result": _result,
+CHECKS: dict[str, tuple[Callable[[Record], Problem], str]] = {
+    "evidence schema": (_schema, "schema_invalid"),
+    "request manifest hash": (_manifest_digest, "digest_invalid"),
+    "request binding": (_binding, "request_binding_mismatch"),
+    "request": (_request, "request_invalid"),
+    "frame metadata": (_frames, "frame_metadata_invalid"),
+    "sampling": (_sampling, "sampling_invalid"),
+    "prompt and rubric hash": (_prompt, "digest_mismatch"),
+    "raw response hash": (_raw_response, "provider_response_invalid"),
+    "transport": (_transport, "provider_transport_invalid"),
+    "completion": (_completion, "provider_response_invalid"),
+    "strict verdict": (_verdict, "provider_verdict_invalid"),
+    "served model": (_model, "provider_model_mismatch"),
+    "answer, read again": (_answer, "provider_response_invalid"),
+    "provider metadata": (_provider, "provider_metadata_mismatch"),
+    "result": (_result, "result_invalid"),
 }
+"""In the order in which they count; beside each, the reason where it can't even be made."""
 
 
 def _digest(stored: Any, computed: str) -> Problem:
@@ -332,6 +332,15 @@ def _same(a: Any, b: Any) -> bool:
 
 def _whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _number(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _choice(report: Record) -> Record:

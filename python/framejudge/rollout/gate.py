@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from framejudge._files import write_atomically
 from framejudge.errors import ConfigurationError
 from framejudge.judge.parsing import strict_json
 from framejudge.rollout.evidence_checks import first_problem, problems
+from framejudge.schemas.numbers import round_score
 from framejudge.schemas.rollout import artifact_json, canonical_sha256
 
 __all__ = ["DECISION_SCHEMA", "GateDecision", "VerifyReport", "promotion_gate", "verify_evidence"]
@@ -80,8 +82,8 @@ def promotion_gate(
     if not 0 <= threshold <= 1:
         raise ConfigurationError(f"threshold must be from 0 to 1, got {threshold}")
     path = _report_file(Path(report))
-    content = _content(path)
-    found = _decide(path, content, threshold)
+    content, absence = _content(path)
+    found = _decide(path, content, absence, threshold)
     sha256 = None if content is None else hashlib.sha256(content).hexdigest()
     decision = GateDecision(
         **found,
@@ -119,18 +121,43 @@ def verify_evidence(path: str | Path) -> list[VerifyReport]:
         rows = [(str(row["rollout_id"]), Path(row["result_uri"])) for row in record["rollouts"]]
     except (KeyError, TypeError):
         raise ConfigurationError(f"{file}: its rollouts have no ids and results") from None
-    found = []
-    for name, uri in rows:
-        artifact = uri
-        # A report that was moved with its results still finds them.
-        beside = file.parent / "rollouts" / name / artifact.name
-        artifact = artifact if artifact.is_file() else beside
-        try:
-            found.append(_verified(artifact, strict_json(artifact.read_text(encoding="utf-8"))))
-        except (OSError, ValueError) as error:
-            missing: dict[str, str | None] = {"artifact": f"can't be read: {error}"}
-            found.append(VerifyReport(path=str(artifact), ok=False, checks=missing))
-    return found
+    artifacts = [_artifact(file, name, uri) for name, uri in rows]
+    found = [
+        VerifyReport(path=str(path), ok=False, checks={"artifact": "can't be read as a result"})
+        if result is None
+        else _verified(path, result)
+        for path, result in artifacts
+    ]
+    return [_verified_report(file, record, [result for _, result in artifacts]), *found]
+
+
+def _artifact(file: Path, name: str, uri: Path) -> tuple[Path, dict[str, Any] | None]:
+    """A row's result: the one beside the report, so that a moved report is read with its own."""
+    beside = file.parent / "rollouts" / name / uri.name
+    path = beside if beside.is_file() else uri
+    return path, _record(_content(path)[0])
+
+
+def _verified_report(
+    file: Path, record: dict[str, Any], results: list[dict[str, Any] | None]
+) -> VerifyReport:
+    """Whether the report says what its results say."""
+    checks: dict[str, str | None] = {}
+    for row, result in zip(record["rollouts"], results, strict=True):
+        kept = result or {}
+        same = row.get("success") is kept.get("passed") and all(
+            row.get(key) == kept.get(key) for key in ("score", "status", "rationale", "frame_count")
+        )
+        checks[f"row {row['rollout_id']}"] = None if same else "differs from its result"
+    scores = [row.get("score") for row in record["rollouts"]]
+    numbers = all(isinstance(s, float) and math.isfinite(s) for s in scores) and bool(scores)
+    mean = round_score(math.fsum(scores) / len(scores)) if numbers else None
+    checks["mean score"] = None if record.get("mean_score") == mean else "is not the rows' mean"
+    complete = record.get("status") == "completed" and not record.get("unscored")
+    threshold = record.get("success_threshold")
+    passed = complete and mean is not None and isinstance(threshold, float) and mean >= threshold
+    checks["task success"] = None if record.get("task_success") is passed else "does not follow"
+    return VerifyReport(path=str(file), ok=not any(checks.values()), checks=checks)
 
 
 def _verified(file: Path, record: dict[str, Any]) -> VerifyReport:
@@ -145,25 +172,30 @@ def _verified(file: Path, record: dict[str, Any]) -> VerifyReport:
 def _report_file(report: Path) -> Path:
     if report.suffix == ".json":
         return report
-    return next((path for n in _NAMES if (path := report / n).exists()), report / _NAMES[1])
+    # A broken link is present too.
+    there = (path for n in _NAMES if os.path.lexists(path := report / n))
+    return next(there, report / _NAMES[1])
 
 
-def _content(path: Path) -> bytes | None:
+def _content(path: Path) -> tuple[bytes | None, str]:
+    """A file's bytes, or why there are none."""
     try:
-        return path.read_bytes()
+        return path.read_bytes(), ""
+    except FileNotFoundError:
+        return None, "report_unreadable" if os.path.lexists(path) else "report_missing"
     except OSError:
-        return None
+        return None, "report_unreadable"
 
 
-def _decide(path: Path, content: bytes | None, threshold: float) -> dict[str, Any]:
+def _decide(path: Path, content: bytes | None, absence: str, threshold: float) -> dict[str, Any]:
     record = _record(content)
     score: Any = (record or {}).get("score")
     is_number = isinstance(score, (int, float)) and not isinstance(score, bool)
-    known = float(score) if is_number and math.isfinite(score) else None
+    known = float(score) if is_number and 0 <= score <= 1 else None
     status = (record or {}).get("status")
     hard = (record or {}).get("passed") is True
     if content is None:
-        reason = {"reason": "report_missing"}
+        reason = {"reason": absence}
     elif record is None:
         reason = {"reason": "report_malformed"}
     else:
@@ -187,7 +219,7 @@ def _record(content: bytes | None) -> dict[str, Any] | None:
 
 
 def _score_reason(score: float | None, threshold: float, *, hard: bool) -> dict[str, str]:
-    if score is None or not 0 <= score <= 1:
+    if score is None:
         return {"reason": "score_invalid"}
     if not hard:
         return {"reason": "hard_checks_failed"}
