@@ -516,6 +516,81 @@ def test_the_cache_command_counts_and_drops(server, tmp_path):
     assert "0 answers" in command("cache", "stats").stdout
 
 
+# Places behind URLs
+
+
+@pytest.fixture
+def memory():
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    yield MemoryFileSystem()
+    MemoryFileSystem.store.clear()
+
+
+def test_rollouts_are_read_from_and_written_to_a_store(server, tmp_path, memory):
+    make_rollouts(tmp_path / "in", 3)
+    np.save(tmp_path / "in" / "r3.npy", np.full((3, 8, 8, 3), 9, np.uint8))
+    (tmp_path / "in" / "r3").mkdir()
+    (tmp_path / "in" / "r3.npy").rename(tmp_path / "in" / "r3" / "episode.npy")
+    (tmp_path / "in" / "r0" / ".hidden.png").write_bytes(b"no picture")
+    memory.put(str(tmp_path / "in"), "/in", recursive=True)
+    memory.pipe("/rubric.txt", b"be strict")
+    given = options(server, rubric_path="memory://rubric.txt")
+    report = fj.loop("memory://in", "memory://out", **given)
+    assert [row.rollout_id for row in report.rollouts] == ["r0", "r1", "r2", "r3"]
+    written = json.loads(memory.cat("/out/task_success_report.json"))
+    assert written["n_scored"] == 4
+    remote = json.loads(memory.cat("/out/rollouts/r1/vlm_eval.json"))
+    local = fj.run(str(tmp_path / "in" / "r1"), str(tmp_path / "out"), **given)
+    assert remote["rubric"] == "be strict"
+    # The very same frames: where they lie is no part of the request.
+    assert local.cache_hit
+    assert remote["evidence"] == local.evidence.model_dump(mode="json")
+    with pytest.raises(ConfigurationError, match="exists; choose another output"):
+        fj.loop("memory://in", "memory://out", **given)
+    assert fj.loop("memory://in", "memory://out", resume=True, **given).n_reused == 4
+    assert all(found.ok for found in fj.verify_evidence("memory://out/task_success_report.json"))
+    assert fj.promotion_gate("memory://out/rollouts/r2").decision == "promote_checkpoint"
+
+
+def test_s3_is_a_place_too(server, tmp_path, monkeypatch):
+    moto = pytest.importorskip("moto.server")
+    pytest.importorskip("s3fs")
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    running = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    running.start()
+    try:
+        host, port = running.get_host_and_port()
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+        import s3fs
+
+        s3fs.S3FileSystem.clear_instance_cache()
+        store = s3fs.S3FileSystem()
+        store.mkdir("runs")
+        make_rollouts(tmp_path / "in", 2)
+        store.put(str(tmp_path / "in"), "runs/in", recursive=True)
+        report = fj.loop("s3://runs/in", "s3://runs/out", **options(server, concurrency=2))
+        assert [row.rollout_id for row in report.rollouts] == ["r0", "r1"]
+        assert store.exists("runs/out/rollouts/r0/vlm_eval.json")
+        assert json.loads(store.cat("runs/out/task_success_report.json"))["n_scored"] == 2
+        result = fj.run("s3://runs/in/r1", "s3://runs/one.json", **options(server))
+        assert result.cache_hit
+        with pytest.raises(DataError, match="s3://runs/nowhere"):
+            fj.run("s3://runs/nowhere", "s3://runs/one.json", **options(server))
+    finally:
+        running.stop()
+
+
+def test_a_protocol_that_there_is_not_is_said(tmp_path):
+    with pytest.raises(ConfigurationError, match="nope://in"):
+        fj.run("nope://in", str(tmp_path / "out"), task="t", model="m")
+
+
 # The command
 
 

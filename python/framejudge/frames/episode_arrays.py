@@ -74,12 +74,15 @@ class FrameArray:
         return levels.astype(np.uint8)
 
 
-def open_frames(path: str | os.PathLike[str]) -> tuple[str | None, FrameArray]:
+def open_frames(
+    path: str | os.PathLike[str], *, name: str | None = None
+) -> tuple[str | None, FrameArray]:
     """Open the frames of a .npy or .npz file.
 
     Args:
         path: the file. Of an archive, the first array that can be frames counts, names with
             "workspace" before "image" or "frame" before "wrist" before others.
+        name: what messages call it; default: the path.
 
     Returns:
         The archive's key (None for .npy), and the frames.
@@ -87,7 +90,7 @@ def open_frames(path: str | os.PathLike[str]) -> tuple[str | None, FrameArray]:
     Raises:
         DataError: the file can't be read, holds no frames, or holds pickled objects.
     """
-    name = os.fspath(path)
+    name = name or os.fspath(path)
     try:
         if Path(path).suffix.lower() == ".npy":
             return None, FrameArray(np.load(path, mmap_mode="r", allow_pickle=False), name)

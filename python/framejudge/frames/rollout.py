@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from framejudge._core import encode_jpeg, encode_png, resize
+from framejudge._files import place
 from framejudge.errors import DamagedVideoError, DataError, InputError, VideoError
 from framejudge.frames.decoding import decode, probe
 from framejudge.frames.episode_arrays import array_preference, open_frames
@@ -101,7 +105,7 @@ def collect_frames(
     if frame_format not in FRAME_FORMATS:
         raise InputError(f"frame_format must be png or jpeg, got {frame_format!r}")
     select_indices(0, max_frames, frame_selection)  # checks both
-    root = Path(path)
+    root = place(path)
     found = _discover(root)
     warnings = found.warnings()
 
@@ -168,36 +172,40 @@ def _discover(root: Path) -> _Found:
     if not root.exists():
         raise DataError(f"{root}: does not exist")
     found = _Found(root, [], [], [])
-    files: Iterable[Path] = [root]
-    if root.is_dir():
-        files = (
-            Path(folder) / name
-            for folder, folders, names in os.walk(root)
-            if _keep_visible(folders)
-            for name in names
-            if not name.startswith(".")
-        )
-    for file in files:
+    for file in _files_under(root):
         suffix = file.suffix.lower()
-        for suffixes, place in (
+        for suffixes, kind in (
             (_PICTURES, found.pictures),
             (_ARRAYS, found.arrays),
             (_VIDEOS, found.videos),
         ):
             if suffix in suffixes:
-                place.append(file)
-    for place in (found.pictures, found.videos):
-        place.sort(key=lambda file: natural_key(_label(root, file)))
+                kind.append(file)
+    for kind in (found.pictures, found.videos):
+        kind.sort(key=lambda file: natural_key(_label(root, file)))
     found.arrays.sort(
         key=lambda file: (array_preference(file.name), natural_key(_label(root, file)))
     )
     return found
 
 
-def _keep_visible(folders: list[str]) -> bool:
+def _files_under(root: Path) -> Iterable[Path]:
+    """Every file that is not hidden; links to folders aren't followed."""
+    if not root.is_dir():
+        yield root
+    elif isinstance(root, Path):
+        for folder, folders, names in os.walk(root):
+            _keep_visible(folders)
+            yield from (Path(folder) / name for name in names if not name.startswith("."))
+    else:  # a store lists all at once
+        for file in root.rglob("*"):
+            if not any(part.startswith(".") for part in file.relative_to(root).parts):
+                yield file
+
+
+def _keep_visible(folders: list[str]) -> None:
     """Leave hidden folders out of the walk, which goes on with what stays in the list."""
     folders[:] = [name for name in folders if not name.startswith(".")]
-    return True
 
 
 def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
@@ -248,18 +256,32 @@ def _flat_picture(content: bytes, max_side_px: int) -> Picture:
 
 
 def _read_array(root: Path, files: list[Path], choose: Callable[[int], list[int]]) -> list[_Raw]:
-    key, array = open_frames(files[0])
-    label = _label(root, files[0]) + (f":{key}" if key else "")
-    return [
-        _Raw(
-            pixels=array.frame(index),
-            label=f"{label}:{index}",
-            kind="numpy-episode",
-            index=index,
-            count=len(array),
-        )
-        for index in choose(len(array))
-    ]
+    with _on_disk(files[0]) as local:
+        key, array = open_frames(local, name=str(files[0]))
+        label = _label(root, files[0]) + (f":{key}" if key else "")
+        return [
+            _Raw(
+                pixels=array.frame(index),
+                label=f"{label}:{index}",
+                kind="numpy-episode",
+                index=index,
+                count=len(array),
+            )
+            for index in choose(len(array))
+        ]
+
+
+@contextmanager
+def _on_disk(file: Path) -> Iterator[Path]:
+    """Yield the file itself, or a copy of what is behind a URL."""
+    if isinstance(file, Path):
+        yield file
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        local = Path(folder) / file.name
+        with file.open("rb") as source, local.open("wb") as target:
+            shutil.copyfileobj(source, target)
+        yield local
 
 
 def _read_video(
@@ -271,7 +293,7 @@ def _read_video(
     frame_selection: FrameSelection,
 ) -> tuple[list[_Raw], list[str]]:
     label = _label(root, file)
-    with Video(file) as video:
+    with _on_disk(file) as local, Video(local) as video:
         try:
             count: int | None = video.count_frames()
         except VideoError:

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from framejudge._files import write_atomically
+from framejudge._files import place, write_atomically
 from framejudge.errors import ConfigurationError
 from framejudge.frames.rollout import collect_frames
 from framejudge.judge import JudgeClient, JudgeOutcome, JudgeRequest, JudgeSettings
@@ -45,7 +45,7 @@ _OVERRIDE_RATIONALE = "The score was given by hand; no model was asked."
 
 def result_path(output_path: str) -> Path:
     """Return where a result goes: a .json path as it is, else the usual name in that folder."""
-    path = Path(output_path)
+    path = place(output_path)
     return path if path.suffix == ".json" else path / RESULT_FILE
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from framejudge._files import write_atomically
+from framejudge._files import place, write_atomically
 from framejudge.errors import ConfigurationError
 from framejudge.judge.parsing import strict_json
 from framejudge.rollout.evidence_checks import first_problem, problems
@@ -81,7 +81,7 @@ def promotion_gate(
     """
     if not 0 <= threshold <= 1:
         raise ConfigurationError(f"threshold must be from 0 to 1, got {threshold}")
-    path = _report_file(Path(report))
+    path = _report_file(place(report))
     content, absence = _content(path)
     found = _decide(path, content, absence, threshold)
     sha256 = None if content is None else hashlib.sha256(content).hexdigest()
@@ -95,7 +95,7 @@ def promotion_gate(
         ),
     )
     if decision_path is not None:
-        write_atomically(Path(decision_path), artifact_json(decision).encode())
+        write_atomically(place(decision_path), artifact_json(decision).encode())
     return decision
 
 
@@ -108,7 +108,7 @@ def verify_evidence(path: str | Path) -> list[VerifyReport]:
     Raises:
         ConfigurationError: a file that is neither.
     """
-    file = Path(path)
+    file = place(path)
     try:
         record = strict_json(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -118,7 +118,7 @@ def verify_evidence(path: str | Path) -> list[VerifyReport]:
     if "rollouts" not in record:
         return [_verified(file, record)]
     try:
-        rows = [(str(row["rollout_id"]), Path(row["result_uri"])) for row in record["rollouts"]]
+        rows = [(str(row["rollout_id"]), place(row["result_uri"])) for row in record["rollouts"]]
     except (KeyError, TypeError):
         raise ConfigurationError(f"{file}: its rollouts have no ids and results") from None
     artifacts = [_artifact(file, name, uri) for name, uri in rows]
@@ -173,8 +173,13 @@ def _report_file(report: Path) -> Path:
     if report.suffix == ".json":
         return report
     # A broken link is present too.
-    there = (path for n in _NAMES if os.path.lexists(path := report / n))
+    there = (path for n in _NAMES if _is_there(path := report / n))
     return next(there, report / _NAMES[1])
+
+
+def _is_there(path: Path) -> bool:
+    """Whether there is something of that name, be it a link to nothing."""
+    return os.path.lexists(path) if isinstance(path, Path) else path.exists()
 
 
 def _content(path: Path) -> tuple[bytes | None, str]:
@@ -182,7 +187,7 @@ def _content(path: Path) -> tuple[bytes | None, str]:
     try:
         return path.read_bytes(), ""
     except FileNotFoundError:
-        return None, "report_unreadable" if os.path.lexists(path) else "report_missing"
+        return None, "report_unreadable" if _is_there(path) else "report_missing"
     except OSError:
         return None, "report_unreadable"
 

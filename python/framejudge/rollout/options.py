@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from framejudge._files import place
 from framejudge.errors import ConfigurationError
 from framejudge.frames.rollout import FRAME_FORMATS, FrameFormat
 from framejudge.frames.selection import FRAME_SELECTIONS, FrameSelection
@@ -94,6 +95,8 @@ class RolloutOptions:
         Raises:
             ConfigurationError: a folder in its place, or no right to write there.
         """
+        if not isinstance(file, Path):
+            return  # a store says so when it is written to
         if file.is_dir():
             raise ConfigurationError(f"output_path: {file} is a folder; expected a file")
         there = next(path for path in file.absolute().parents if path.exists())
@@ -132,7 +135,7 @@ class RolloutOptions:
         text = self.rubric
         if self.rubric_path:
             try:
-                text = Path(self.rubric_path).read_text(encoding="utf-8")
+                text = place(self.rubric_path).read_text(encoding="utf-8")
             except (OSError, UnicodeError) as error:
                 raise ConfigurationError(
                     f"rubric_path: {self.rubric_path} can't be read: {error}"

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from framejudge._files import place
 from framejudge.errors import FramejudgeError
 from framejudge.rollout.evaluate import Evaluator
 from framejudge.rollout.options import RolloutOptions
@@ -75,7 +76,7 @@ def plan_rollouts(
     settled = RolloutOptions.of(input_path, output_path, options)
     evaluator = Evaluator.of(settled)
     task = task_from_plan(task_from) if task_from else settled.task
-    root = Path(settled.input_path)
+    root = place(settled.input_path)
     output = report_path(settled.output_path).parent
     paths = rollouts_under(root, without=output) if every_folder else {root.name: root}
     planned = [_planned(evaluator, name, path, task) for name, path in paths.items()]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from framejudge._files import write_atomically
+from framejudge._files import place, write_atomically
 from framejudge.errors import (
     ConfigurationError,
     DataError,
@@ -46,7 +46,7 @@ Progress = Callable[[int, int], None]
 
 def report_path(output_path: str) -> Path:
     """Return where the report goes: a .json path as it is, else the usual name in that folder."""
-    path = Path(output_path)
+    path = place(output_path)
     return path if path.suffix == ".json" else path / REPORT_FILE
 
 
@@ -106,12 +106,14 @@ async def loop_async(
         raise ConfigurationError(f"min_pass_rate must be from 0 to 1, got {min_pass_rate}")
     evaluator = Evaluator.of(settled, resume=resume)
     report_file = report_path(settled.output_path)
-    if report_file.exists() and not (resume or overwrite):
+    if not (resume or overwrite) and await asyncio.to_thread(report_file.exists):
         raise ConfigurationError(
             f"{report_file}: exists; choose another output, or resume or overwrite it"
         )
     settled.check_output(report_file)
-    rollouts = rollouts_under(Path(settled.input_path), without=report_file.parent)
+    rollouts = await asyncio.to_thread(
+        rollouts_under, place(settled.input_path), without=report_file.parent
+    )
     if warn is not None:
         evaluator.warn = warn
     results = report_file.parent / "rollouts"
@@ -135,7 +137,7 @@ async def loop_async(
     scored = [done.results[name] for name in rollouts if name in done.results]
     report = _report(settled, evaluator, report_file, scored, unscored, min_pass_rate)
     report.latency_s = round(time.monotonic() - start, 3)
-    write_atomically(report_file, artifact_json(report).encode())
+    await asyncio.to_thread(write_atomically, report_file, artifact_json(report).encode())
     return report
 
 
@@ -248,7 +250,7 @@ def _report(
 
 def _row(result: RolloutResult) -> LoopRow:
     return LoopRow(
-        rollout_id=Path(result.result_uri).parent.name,
+        rollout_id=place(result.result_uri).parent.name,
         success=result.passed,
         score=result.score,
         rationale=result.rationale,

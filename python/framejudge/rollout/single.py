@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
+from framejudge._files import place
 from framejudge.judge import JudgeClient
 from framejudge.rollout.evaluate import Evaluator, result_path
 from framejudge.rollout.options import RolloutOptions
@@ -65,7 +65,7 @@ async def run_async(
     settled = RolloutOptions.of(input_path, output_path, options)
     evaluator = Evaluator.of(settled)
     task = task_from_plan(task_from) if task_from else None
-    path, output = Path(settled.input_path), result_path(settled.output_path)
+    path, output = place(settled.input_path), result_path(settled.output_path)
     settled.check_output(output)
     if score is not None:
         return evaluator.override(path, output, score)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
+from framejudge._files import place
 from framejudge.errors import ConfigurationError
 
 __all__ = ["UNSET_TASK", "rollout_task", "task_from_plan"]
@@ -15,7 +17,6 @@ UNSET_TASK = "sim-to-real"
 
 MAX_PLAN_CHARS = 900
 
-_TABLES = ("meta/tasks.parquet", "../meta/tasks.parquet")
 _RECORDS = ("meta/info.json", "info.json", "manifest.json")
 _KEYS = ("task", "instruction", "description")
 
@@ -34,8 +35,8 @@ def rollout_task(path: Path, task: str) -> str:
     if task.strip() and task.strip() != UNSET_TASK:
         return task.strip()
     if path.is_dir():
-        for name in _TABLES:
-            found = _first_row(path / name)
+        for folder in (path, path.absolute().parent):
+            found = _first_row(folder / "meta" / "tasks.parquet")
             if found:
                 return found
         for name in _RECORDS:
@@ -56,7 +57,7 @@ def task_from_plan(path: str, *, max_plan_chars: int = MAX_PLAN_CHARS) -> str:
         ConfigurationError: a file that is not there, is no such object, or is too long.
     """
     try:
-        plan = json.loads(Path(path).read_text(encoding="utf-8"))
+        plan = json.loads(place(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"task_from: {path} can't be read as JSON: {error}") from None
     analysis = plan.get("analysis") if isinstance(plan, dict) else None
@@ -77,7 +78,9 @@ def _first_row(path: Path) -> str:
     try:
         import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
 
-        rows = pq.read_table(path, columns=["task"]).slice(0, 1).to_pylist()
+        rows = (
+            pq.read_table(io.BytesIO(path.read_bytes()), columns=["task"]).slice(0, 1).to_pylist()
+        )
     except Exception:  # noqa: BLE001 - metadata that can't be read name no task
         return ""
     return _text(rows[0].get("task")) if rows else ""
