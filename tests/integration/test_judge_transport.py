@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import struct
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -197,6 +198,42 @@ def test_a_server_that_is_being_started_is_waited_for(server, monkeypatch):
     outcome = asyncio.run(run())
     assert outcome.verdict.success
     assert "no connection" in outcome.evidence.attempts[0].error
+
+
+@pytest.mark.parametrize("trouble", ["drop", "reset", "truncate"])
+def test_a_connection_that_breaks_is_tried_again(trouble, monkeypatch):
+    monkeypatch.delenv("VLM_EVAL_API_KEY", raising=False)
+    text = judge_server.json.dumps(completion()).encode()
+    seen = []
+
+    async def answer(reader, writer):
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
+        await reader.readexactly(length)
+        seen.append(trouble)
+        is_first = len(seen) == 1
+        if is_first and trouble == "reset":
+            linger = struct.pack("ii", 1, 0)  # close() sends RST
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        if not is_first or trouble == "truncate":
+            claimed = len(text)
+            sent = text[: len(text) // 2] if is_first else text
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % claimed + sent)
+            await writer.drain()
+        writer.close()
+
+    async def run():
+        listener = await asyncio.start_server(answer, "127.0.0.1", 0)
+        async with listener:
+            port = listener.sockets[0].getsockname()[1]
+            of = resolve_judge(endpoint_url=f"http://127.0.0.1:{port}", model="judge")
+            async with JudgeClient(of) as client:
+                return await client.ask(request(of))
+
+    attempts = asyncio.run(run()).evidence.attempts
+    assert len(attempts) == 2
+    assert attempts[0].error
+    assert attempts[1].error is None
 
 
 def test_no_server_at_all_is_an_error_that_names_the_address(monkeypatch):

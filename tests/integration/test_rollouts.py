@@ -306,6 +306,8 @@ def test_the_task_comes_from_the_rollouts_metadata_or_a_plan(server, tmp_path):
     plan.write_text(json.dumps({"analysis": "x" * 901}))
     with pytest.raises(ConfigurationError, match="901 characters, more than max_plan_chars=900"):
         fj.run(str(rollout), str(tmp_path / "out"), task_from=str(plan), **options(server))
+    given = options(server, task_from=str(plan), max_plan_chars=901)
+    assert fj.run(str(rollout), str(tmp_path / "out"), **given).task.endswith(901 * "x")
 
 
 # loop

@@ -115,6 +115,9 @@ def run(
     task_from: Annotated[
         str, typer.Option(help="A JSON file whose `analysis` is the plan to judge against.")
     ] = "",
+    max_plan_chars: Annotated[
+        int, typer.Option(help="A longer plan is an error, never cut.")
+    ] = 900,
     score: Annotated[
         float | None, typer.Option(help="Skip the call; for testing pipelines only.")
     ] = None,
@@ -150,8 +153,16 @@ def run(
         "max_cost": max_cost,
     }
     if dry_run:
-        return _show_plan(input_path, output_path, output, options | {"task_from": task_from})
-    result = judge_one(input_path, output_path, task_from=task_from, score=score, **options)
+        plan = {"task_from": task_from, "max_plan_chars": max_plan_chars}
+        return _show_plan(input_path, output_path, output, options | plan)
+    result = judge_one(
+        input_path,
+        output_path,
+        task_from=task_from,
+        max_plan_chars=max_plan_chars,
+        score=score,
+        **options,
+    )
     _print(result.model_dump(mode="json") | {"written_uri": result.result_uri}, output)
     return int(ExitCode.PASS if result.passed or exit_zero else ExitCode.GATE_FAILED)
 

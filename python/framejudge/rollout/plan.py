@@ -13,7 +13,7 @@ from framejudge.errors import FramejudgeError
 from framejudge.rollout.evaluate import Evaluator
 from framejudge.rollout.options import RolloutOptions
 from framejudge.rollout.prefix import report_path, rollouts_under
-from framejudge.rollout.task import task_from_plan
+from framejudge.rollout.task import MAX_PLAN_CHARS, task_from_plan
 
 __all__ = ["PlannedRollout", "RolloutPlan", "plan_rollouts"]
 
@@ -59,6 +59,7 @@ def plan_rollouts(
     *,
     every_folder: bool = False,
     task_from: str = "",
+    max_plan_chars: int = MAX_PLAN_CHARS,
     **options: Any,
 ) -> RolloutPlan:
     """Read the frames and make the requests, send nothing and write nothing.
@@ -68,6 +69,7 @@ def plan_rollouts(
         output_path: as they take it.
         every_folder: each folder is a rollout, as for `loop`.
         task_from: as `run` takes it.
+        max_plan_chars: as `run` takes it.
         **options: the fields of `RolloutOptions`.
 
     Raises:
@@ -75,7 +77,9 @@ def plan_rollouts(
     """
     settled = RolloutOptions.of(input_path, output_path, options)
     evaluator = Evaluator.of(settled)
-    task = task_from_plan(task_from) if task_from else settled.task
+    task = settled.task
+    if task_from:
+        task = task_from_plan(task_from, max_plan_chars=max_plan_chars)
     root = place(settled.input_path)
     output = report_path(settled.output_path).parent
     paths = rollouts_under(root, without=output) if every_folder else {root.name: root}

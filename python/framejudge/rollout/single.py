@@ -9,7 +9,7 @@ from framejudge._files import place
 from framejudge.judge import JudgeClient
 from framejudge.rollout.evaluate import Evaluator, result_path
 from framejudge.rollout.options import RolloutOptions
-from framejudge.rollout.task import task_from_plan
+from framejudge.rollout.task import MAX_PLAN_CHARS, task_from_plan
 from framejudge.schemas import RolloutResult
 
 __all__ = ["run", "run_async"]
@@ -21,6 +21,7 @@ def run(
     *,
     score: float | None = None,
     task_from: str = "",
+    max_plan_chars: int = MAX_PLAN_CHARS,
     **options: Any,
 ) -> RolloutResult:
     """Judge one rollout, write `vlm_eval.json`, and return what it holds.
@@ -30,6 +31,7 @@ def run(
         output_path: a folder, or a path that ends in .json.
         score: skips the call; for testing pipelines, and said so in the result.
         task_from: a JSON file whose `analysis` is a plan; it comes before `task`.
+        max_plan_chars: a longer plan is an error, never cut. Default 900.
         **options: the fields of `RolloutOptions`: task, backend, model, endpoint_url,
             api_key_env, frame_selection, max_frames, max_side_px, frame_format, rubric,
             rubric_path, success_threshold, timeout_s, cache, prices, max_cost.
@@ -49,7 +51,14 @@ def run(
     (False, None)
     """
     return asyncio.run(
-        run_async(input_path, output_path, score=score, task_from=task_from, **options)
+        run_async(
+            input_path,
+            output_path,
+            score=score,
+            task_from=task_from,
+            max_plan_chars=max_plan_chars,
+            **options,
+        )
     )
 
 
@@ -59,12 +68,13 @@ async def run_async(
     *,
     score: float | None = None,
     task_from: str = "",
+    max_plan_chars: int = MAX_PLAN_CHARS,
     **options: Any,
 ) -> RolloutResult:
     """Do what `run` does, in a running event loop."""
     settled = RolloutOptions.of(input_path, output_path, options)
     evaluator = Evaluator.of(settled)
-    task = task_from_plan(task_from) if task_from else None
+    task = task_from_plan(task_from, max_plan_chars=max_plan_chars) if task_from else None
     path, output = place(settled.input_path), result_path(settled.output_path)
     settled.check_output(output)
     if score is not None:

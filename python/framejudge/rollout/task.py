@@ -10,7 +10,7 @@ from typing import Any
 from framejudge._files import place
 from framejudge.errors import ConfigurationError
 
-__all__ = ["UNSET_TASK", "rollout_task", "task_from_plan"]
+__all__ = ["MAX_PLAN_CHARS", "UNSET_TASK", "rollout_task", "task_from_plan"]
 
 UNSET_TASK = "sim-to-real"
 """The default, which means: look into the rollout's metadata."""
