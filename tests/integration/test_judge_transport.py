@@ -172,7 +172,7 @@ def test_several_refused_keys_stop_the_calls_that_wait(server, monkeypatch):
     assert "not sent" in str(errors[-1])
 
 
-def test_a_server_that_is_being_started_is_waited_for(server, monkeypatch):
+def test_a_server_that_is_being_started_is_waited_for(server, monkeypatch, caplog):
     monkeypatch.delenv("VLM_EVAL_API_KEY", raising=False)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -197,6 +197,7 @@ def test_a_server_that_is_being_started_is_waited_for(server, monkeypatch):
 
     outcome = asyncio.run(run())
     assert outcome.verdict.success
+    assert [record.message for record in caplog.records if "waiting" in record.message] != []
     assert "no connection" in outcome.evidence.attempts[0].error
 
 

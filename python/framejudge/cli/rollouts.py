@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from framejudge.cli.progress import stages
 from framejudge.errors import IncompleteLoopError
@@ -155,14 +156,15 @@ def run(
     if dry_run:
         plan = {"task_from": task_from, "max_plan_chars": max_plan_chars}
         return _show_plan(input_path, output_path, output, options | plan)
-    result = judge_one(
-        input_path,
-        output_path,
-        task_from=task_from,
-        max_plan_chars=max_plan_chars,
-        score=score,
-        **options,
-    )
+    with Console(stderr=True).status(f"judging {input_path}"):
+        result = judge_one(
+            input_path,
+            output_path,
+            task_from=task_from,
+            max_plan_chars=max_plan_chars,
+            score=score,
+            **options,
+        )
     _print(result.model_dump(mode="json") | {"written_uri": result.result_uri}, output)
     return int(ExitCode.PASS if result.passed or exit_zero else ExitCode.GATE_FAILED)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,6 +36,9 @@ class Answer:
     latency_s: float
     requested_at: str
     attempts: tuple[Attempt, ...]
+
+
+logger = logging.getLogger("framejudge.judge")
 
 
 class _Retry(Exception):  # noqa: N818 - a signal between two attempts
@@ -80,6 +84,7 @@ class Transport:
         self._deadline_s = 3 * timeout_s if deadline_s is None else deadline_s
         self._ready_by = time.monotonic() + ready_timeout_s
         self._has_answered = ready_timeout_s <= 0
+        self._has_told = False
         self._client = httpx.AsyncClient(
             headers=headers,
             timeout=httpx.Timeout(timeout_s, connect=min(_CONNECT_TIMEOUT_S, timeout_s)),
@@ -209,7 +214,11 @@ class Transport:
 
     def _connection_error(self, problem: str) -> Exception:
         """A server that is being started refuses connections until it is ready."""
-        is_starting = not self._has_answered and time.monotonic() < self._ready_by
+        left_s = self._ready_by - time.monotonic()
+        is_starting = not self._has_answered and left_s > 0
+        if is_starting and not self._has_told:
+            self._has_told = True
+            logger.warning("%s; waiting for it to start, at most %.0f s", problem, left_s)
         return _Retry(JudgeTransportError(problem), None, until_ready=is_starting)
 
     def _time_to_be_ready(self) -> float:
