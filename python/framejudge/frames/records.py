@@ -18,7 +18,8 @@ class Limits:
         max_bytes: Length of the encoded picture.
         max_scans: Passes over a progressive JPEG, counted before the first is decoded.
         time_budget_s: Seconds, checked while a JPEG, PNG or WebP is decoded: between pieces of work
-            that take milliseconds, or, for a PNG of tens of megabytes, some seconds at the worst.
+            that take milliseconds; at the worst tenths of a second for a WebP of few bytes and many
+            pixels, and some seconds for a PNG of tens of megabytes.
     """
 
     max_pixels: int = 178_000_000
