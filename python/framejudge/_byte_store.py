@@ -123,13 +123,7 @@ class ByteStore:
         if self._opened is not None and self._opened[0] == os.getpid():
             return self._opened[1]
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        # Transactions are begun by hand, so that a writer waits for its turn instead of failing.
-        connection = sqlite3.connect(
-            self.path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
-        )
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")
-        connection.executescript(_SCHEMA)
+        connection = _opened(self.path)
         if self._opened is not None:
             _inherited.append(self._opened[1])
         self._opened = (os.getpid(), connection)
@@ -138,6 +132,27 @@ class ByteStore:
 
 _inherited: list[sqlite3.Connection] = []
 """A parent's connections: closing one in the child would drop the parent's file locks."""
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """Open a file, and wait while another process makes it: SQLite itself does not, for this."""
+    give_up = time.monotonic() + _BUSY_S
+    while True:
+        # Transactions are begun by hand, so that a writer waits for its turn instead of failing.
+        connection = sqlite3.connect(
+            path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
+        )
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.executescript(_SCHEMA)
+        except sqlite3.OperationalError:
+            connection.close()
+            if time.monotonic() >= give_up:
+                raise
+            time.sleep(0.02)
+        else:
+            return connection
 
 
 def _scalar(db: sqlite3.Connection, query: str) -> int:

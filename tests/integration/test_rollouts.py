@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import io
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -396,6 +397,35 @@ def test_an_unreadable_rollout_stops_no_other(server, tmp_path):
     assert report.task_success is False
     assert report.mean_score == 0.9
     assert [entry["rollout_id"] for entry in report.unscored] == ["r1", "r2-empty"]
+
+
+def test_an_edited_result_is_not_resumed(server, tmp_path):
+    make_rollouts(tmp_path / "in", 2)
+    server.answer = lambda _n, _b: completion(scored(0.1))
+    given = options(server, cache=False)
+    fj.loop(str(tmp_path / "in"), str(tmp_path / "out"), **given)
+    artifact = tmp_path / "out" / "rollouts" / "r0" / "vlm_eval.json"
+    artifact.write_text(artifact.read_text().replace('"score": 0.1', '"score": 1.0'))
+    report = fj.loop(str(tmp_path / "in"), str(tmp_path / "out"), resume=True, **given)
+    assert (report.n_reused, report.mean_score) == (1, 0.1)
+
+
+def test_a_rollout_that_breaks_everything_costs_no_other(server, tmp_path):
+    make_rollouts(tmp_path / "in", 2)
+    (tmp_path / "in" / "r2").mkdir()
+    Path(os.fsdecode(bytes(tmp_path / "in" / "r2") + b"/f\xff.png")).write_bytes(picture(1))
+    with pytest.raises(IncompleteLoopError) as caught:
+        fj.loop(str(tmp_path / "in"), str(tmp_path / "out"), **options(server))
+    assert list(caught.value.unscored) == ["r2"]
+    assert caught.value.n_scored == 2
+
+
+def test_a_pipe_is_no_picture_and_actions_are_no_frames(tmp_path):
+    os.mkfifo(tmp_path / "p.png")
+    np.save(tmp_path / "actions.npy", np.zeros((5, 7), np.float32))
+    np.save(tmp_path / "observation.npy", np.zeros((5, 8, 8, 3), np.uint8))
+    found = collect_frames(tmp_path, frame_selection="final").frames
+    assert [frame.evidence.label for frame in found] == ["observation.npy:4"]
 
 
 def test_a_server_that_fails_leaves_a_rollout_unscored_not_zero(server, tmp_path):

@@ -5,6 +5,7 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <cstdint>
+#include <immintrin.h>
 #endif
 
 namespace framejudge {
@@ -29,11 +30,8 @@ Registers cpuid(unsigned leaf) {
 bool has_bit(unsigned value, unsigned bit) { return (value >> bit & 1U) != 0; }
 
 // The registers that the operating system saves (XCR0).
-std::uint64_t saved_registers() {
-    std::uint32_t low = 0;
-    std::uint32_t high = 0;
-    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    return std::uint64_t{high} << 32U | low;
+__attribute__((target("xsave"))) std::uint64_t saved_registers() {
+    return static_cast<std::uint64_t>(_xgetbv(0));
 }
 
 } // namespace

@@ -13,7 +13,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -196,7 +196,8 @@ def _files_under(root: Path) -> Iterable[Path]:
     elif isinstance(root, Path):
         for folder, folders, names in os.walk(root):
             _keep_visible(folders)
-            yield from (Path(folder) / name for name in names if not name.startswith("."))
+            files = (Path(folder) / name for name in names if not name.startswith("."))
+            yield from (file for file in files if file.is_file())  # a pipe would never end
     else:  # a store lists all at once
         for file in root.rglob("*"):
             if not any(part.startswith(".") for part in file.relative_to(root).parts):
@@ -256,9 +257,17 @@ def _flat_picture(content: bytes, max_side_px: int) -> Picture:
 
 
 def _read_array(root: Path, files: list[Path], choose: Callable[[int], list[int]]) -> list[_Raw]:
-    with _on_disk(files[0]) as local:
-        key, array = open_frames(local, name=str(files[0]))
-        label = _label(root, files[0]) + (f":{key}" if key else "")
+    file = files[0]
+    with ExitStack() as opened:
+        for file in files:  # the first that holds frames; an episode's actions lie beside them
+            local = opened.enter_context(_on_disk(file))
+            try:
+                key, array = open_frames(local, name=str(file))
+                break
+            except DataError:
+                if file == files[-1]:
+                    raise
+        label = _label(root, file) + (f":{key}" if key else "")
         return [
             _Raw(
                 pixels=array.frame(index),

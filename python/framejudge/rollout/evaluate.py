@@ -21,6 +21,7 @@ from framejudge.frames.rollout import collect_frames
 from framejudge.judge import JudgeClient, JudgeOutcome, JudgeRequest, JudgeSettings
 from framejudge.judge.cache import JudgeCache
 from framejudge.judge.cost import PriceTable
+from framejudge.rollout.evidence_checks import first_problem
 from framejudge.rollout.options import RolloutOptions
 from framejudge.rollout.task import rollout_task
 from framejudge.schemas import Evidence, RolloutResult
@@ -274,6 +275,7 @@ class Evaluator:
             return None
         if (
             found.evidence is None
+            or first_problem(found.model_dump(mode="json")) is not None
             or found.backend != self.settings.backend
             or found.evidence.request.request_manifest_sha256 != request.manifest.sha256()
         ):

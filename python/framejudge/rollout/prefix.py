@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import time
 from collections import Counter
@@ -21,7 +22,7 @@ from framejudge.errors import (
 )
 from framejudge.frames.rollout import natural_key
 from framejudge.judge import JudgeClient
-from framejudge.metrics.stats import wilson_interval
+from framejudge.metrics.stats import rounded_share, wilson_interval
 from framejudge.rollout.evaluate import RESULT_FILE, Evaluator
 from framejudge.rollout.options import RolloutOptions
 from framejudge.schemas import LoopReport, LoopRow, RolloutResult
@@ -29,6 +30,8 @@ from framejudge.schemas.numbers import round_score
 from framejudge.schemas.rollout import artifact_json
 
 __all__ = ["REPORT_FILE", "loop", "loop_async", "report_path", "rollouts_under"]
+
+logger = logging.getLogger("framejudge.rollout")
 
 REPORT_FILE = "task_success_report.json"
 
@@ -192,6 +195,10 @@ async def _judge_all(
                 stopped.set()
             except (FramejudgeError, OSError) as error:
                 done.reasons[name] = str(error)
+            except Exception as error:
+                # One rollout's bug costs the others nothing, and calls in flight are kept.
+                logger.exception("rollout %s", name)
+                done.reasons[name] = f"{type(error).__name__}: {error}"
             done.note()
 
     async with asyncio.TaskGroup() as group:
@@ -210,7 +217,7 @@ def _report(
     n_scored = len(scored)
     n_passed = sum(result.passed for result in scored)
     mean = round_score(math.fsum(result.score for result in scored) / n_scored) if scored else None
-    pass_rate = round_score(n_passed / n_scored) if scored else None
+    pass_rate = rounded_share(n_passed, n_scored) if scored else None
     complete = not unscored and n_scored > 0
     stub = [_STUB_LIMITATION] if evaluator.settings.backend == "stub" else []
     return LoopReport(
