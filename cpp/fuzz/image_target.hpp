@@ -1,6 +1,7 @@
 // What every fuzz target of a decoder does with its input.
 #pragma once
 
+#include "framejudge/decode_scaled.hpp"
 #include "framejudge/errors.hpp"
 #include "framejudge/image.hpp"
 
@@ -47,7 +48,23 @@ inline void decode_once(ByteView bytes, PixelMode mode, bool partial) {
     }
 }
 
-// The input, if it is of the format: whole in one mode, in part in all.
+// The same at another size, where rows may be resized as they are decoded.
+inline void decode_resized_once(ByteView bytes, std::size_t width, std::size_t height) {
+    DecodeOptions options;
+    options.limits = limits();
+    DecodeReport report;
+    try {
+        const Pixels pixels =
+            decode_scaled(bytes, options, {width, height, 0, Filter::kBilinear}, report);
+        if (pixels.width() != width || pixels.height() != height || report.damaged) {
+            std::abort();
+        }
+        read_all(pixels);
+    } catch (const ImageError&) {
+    }
+}
+
+// The input, if it is of the format: whole in one mode, in part in all, and at two sizes.
 inline void decode_all(ByteView bytes, ImageFormat format) {
     if (sniff_format(bytes) != format) {
         return;
@@ -56,6 +73,8 @@ inline void decode_all(ByteView bytes, ImageFormat format) {
         decode_once(bytes, mode, true);
     }
     decode_once(bytes, PixelMode::kRgba, false);
+    decode_resized_once(bytes, 24, 9);
+    decode_resized_once(bytes, 150, 130);
 }
 
 } // namespace framejudge::fuzz

@@ -195,6 +195,43 @@ TEST_CASE("a box of whole cells is the cells' means") {
     }
 }
 
+TEST_CASE("rows that are taken as they come give the same picture, in every tier") {
+    for (const Case& size : {Case{140, 300, 13, 150}, Case{97, 65, 40, 64}, Case{33, 29, 70, 80},
+                             Case{64, 64, 5, 63}, Case{5, 3, 4, 2}}) {
+        for (const std::size_t channels : {1U, 3U}) {
+            const TestPicture source(size.width, size.height, channels, 9, 0, 255);
+            const double right = static_cast<double>(size.width);
+            const double bottom = static_cast<double>(size.height);
+            for (const Box& box : {Box{0, 0, right, bottom}, Box{1.25, 0.5, right, bottom - 0.75},
+                                   Box{0.5, bottom / 3, right - 1, bottom}}) {
+                const ResizeTask task{box, size.to_width, size.to_height, Filter::kBilinear};
+                REQUIRE(RowResizer::suits(size.width, size.height, task));
+                in_every_tier([&](const std::string& tier) {
+                    CAPTURE(tier);
+                    RowResizer resizer(size.width, size.height, channels, task);
+                    std::size_t made = 0;
+                    for (std::size_t step = 1; made < size.height; step = step % 11 + 1) {
+                        const std::size_t count =
+                            std::min({step, resizer.room(), size.height - made});
+                        for (std::size_t i = 0; i < count; ++i, ++made) {
+                            std::copy_n(source.view().data + made * source.view().stride,
+                                        source.view().stride, resizer.row(i));
+                        }
+                        resizer.take(count);
+                    }
+                    CHECK(samples_of(resizer.finish()) ==
+                          samples_of(
+                              resize(source.view(), box, task.width, task.height, task.filter)));
+                });
+            }
+        }
+    }
+    const Box whole{0, 0, 40, 400};
+    CHECK_FALSE(RowResizer::suits(40, 400, {whole, 30, 10, Filter::kArea})); // columns come first
+    CHECK_FALSE(RowResizer::suits(40, 400, {whole, 40, 10, Filter::kArea})); // no rows to filter
+    CHECK_THROWS_AS(RowResizer(40, 400, 3, {whole, 0, 10, Filter::kArea}), InvalidInput);
+}
+
 TEST_CASE("what can't be resized is refused with what was given") {
     const TestPicture source(4, 3, 1, 1, 0, 255);
     CHECK_THROWS_AS(resize(source.view(), 0, 3, Filter::kArea), InvalidInput);

@@ -72,13 +72,35 @@ TEST_CASE("every tier gives the same numbers, streamed past the cache or not") {
     // each plane at another place in its cache line.
     for (const std::size_t width : {301U, 860001U}) {
         const TestPicture picture(width, 1, 3, 4, 0, 255);
-        std::vector<float> first;
-        in_every_tier([&](const std::string& tier) {
-            CAPTURE(tier);
-            const auto numbers = floats_of(picture, Layout::kPlanar);
-            first = first.empty() ? numbers : first;
-            CHECK(numbers == first);
-        });
+        for (const Layout layout : {Layout::kPlanar, Layout::kInterleaved}) {
+            std::vector<float> first;
+            in_every_tier([&](const std::string& tier) {
+                CAPTURE(tier);
+                const auto numbers = floats_of(picture, layout);
+                first = first.empty() ? numbers : first;
+                CHECK(numbers == first);
+            });
+        }
+    }
+}
+
+TEST_CASE("interleaved numbers are streamed to wherever they are to begin") {
+    const std::size_t width = 1'500'000; // as float16 more than 8 MiB
+    const TestPicture picture(width, 1, 3, 4, 0, 255);
+    std::vector<std::uint16_t> whole(3 * width);
+    to_tensor({picture.view()}, kMeanStd, NumberType::kFloat16, Layout::kInterleaved, whole.data());
+    for (const std::size_t sample : {std::size_t{0}, 3 * width / 2, 3 * width - 1}) {
+        const double number = expected(picture.at(sample / 3, 0, sample % 3), sample % 3);
+        CHECK(std::fabs(half_value(whole[sample]) - number) <= 5 * 0x1p-11);
+    }
+    for (const std::size_t shift : {1U, 7U, 32U}) {
+        std::vector<std::uint16_t> shifted(3 * width + shift + 1, 0x7e01);
+        to_tensor({picture.view()}, kMeanStd, NumberType::kFloat16, Layout::kInterleaved,
+                  shifted.data() + shift);
+        CHECK(std::equal(whole.begin(), whole.end(),
+                         shifted.begin() + static_cast<std::ptrdiff_t>(shift)));
+        CHECK(shifted[shift - 1] == 0x7e01);
+        CHECK(shifted.back() == 0x7e01);
     }
 }
 

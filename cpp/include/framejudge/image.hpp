@@ -9,6 +9,7 @@
 
 #include "framejudge/errors.hpp"
 #include "framejudge/pixels.hpp"
+#include "framejudge/resize.hpp"
 
 #include <array>
 #include <cstddef>
@@ -65,12 +66,16 @@ struct DecodeOptions {
     // stay at least this long; 0 asks for the full size.
     std::size_t cover_width = 0;
     std::size_t cover_height = 0;
+    // A codec that makes its rows in order may resize them on the way, and reports so. The box is
+    // in pixels of the full-size picture as stored. Set by decode_resized().
+    const ResizeTask* resize = nullptr;
     DecodeLimits limits;
 };
 
 struct DecodeReport {
     ImageInfo info;
     int scale_denominator = 1;         // 1, 2, 4 or 8
+    bool resized = false;              // as DecodeOptions::resize asked
     bool damaged = false;              // data were lost
     std::vector<std::string> damage;   // what was lost and where, if `partial` let it pass
     std::size_t rows_read = 0;         // whole rows that hold decoded pixels, in stored orientation
@@ -89,5 +94,10 @@ Pixels decode_image(ByteView bytes, const DecodeOptions& options, DecodeReport& 
 // background, so that colours nobody should see do not bleed. `info` is the picture's.
 Pixels decode_flat(ByteView bytes, const ImageInfo& info, const DecodeOptions& options,
                    DecodeReport& report);
+
+// decode_flat(), then the part of the picture in `task` at its size, as stored. `options` are those
+// of decode_flat() but for `orient`.
+Pixels decode_resized(ByteView bytes, const ImageInfo& info, const DecodeOptions& options,
+                      const ResizeTask& task, DecodeReport& report);
 
 } // namespace framejudge

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 namespace framejudge {
@@ -34,5 +35,40 @@ struct Box {
 Pixels resize(const PixelView& source, std::size_t width, std::size_t height, Filter filter);
 Pixels resize(const PixelView& source, const Box& box, std::size_t width, std::size_t height,
               Filter filter);
+
+// A part of a picture and the size it is to have.
+struct ResizeTask {
+    Box box;
+    std::size_t width;
+    std::size_t height;
+    Filter filter;
+};
+
+// The same for a picture of one or three channels whose rows are made one after another: they are
+// filtered while they are in a cache, and the picture as such never is in memory.
+class RowResizer {
+public:
+    // Whether the rows of a picture of that size are filtered first, and so can be taken.
+    static bool suits(std::size_t width, std::size_t height, const ResizeTask& task);
+
+    RowResizer(std::size_t width, std::size_t height, std::size_t channels, const ResizeTask& task);
+    ~RowResizer();
+    RowResizer(const RowResizer&) = delete;
+    RowResizer& operator=(const RowResizer&) = delete;
+    RowResizer(RowResizer&&) = delete;
+    RowResizer& operator=(RowResizer&&) = delete;
+
+    // How many rows may be written next, and where the first of them and those behind it go.
+    [[nodiscard]] std::size_t room() const;
+    [[nodiscard]] std::uint8_t* row(std::size_t ahead) const;
+    // Takes as many rows as were written. Needs no destructor to run: libjpeg may jump over it.
+    void take(std::size_t count) noexcept;
+    // The picture, after its last row.
+    [[nodiscard]] Pixels finish() const;
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
 
 } // namespace framejudge

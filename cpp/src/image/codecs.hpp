@@ -42,6 +42,10 @@ Pixels decode_bmp(ByteView bytes, const DecodeOptions& options, DecodeReport& re
 // Throws ImageLimitError if so many pixels aren't allowed; 0 pixels are an ImageDamagedError.
 void check_limits(std::size_t width, std::size_t height, const DecodeLimits& limits);
 
+// The box of a ResizeTask in a picture that was decoded at 1 / `denominator`; what pads that to
+// whole pixels is left out.
+Box scaled_box(const Box& box, double denominator, std::size_t width, std::size_t height);
+
 // A time budget from now on.
 class Deadline {
 public:

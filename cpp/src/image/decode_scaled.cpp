@@ -51,18 +51,13 @@ Pixels decode_scaled(ByteView bytes, const DecodeOptions& options, const TargetS
     upright.cover_width = wanted.width;
     upright.cover_height = wanted.height;
     const bool stays = wanted.width == stored.width && wanted.height == stored.height;
-    Pixels pixels =
-        stays ? decode_image(bytes, upright, report) : decode_flat(bytes, info, upright, report);
-    if (pixels.width() != wanted.width || pixels.height() != wanted.height) {
-        const double scale = report.scale_denominator;
-        // A scaled JPEG is padded to whole pixels; the padding is left out.
-        const Box box{0, 0,
-                      std::min(static_cast<double>(pixels.width()),
-                               static_cast<double>(stored.width) / scale),
-                      std::min(static_cast<double>(pixels.height()),
-                               static_cast<double>(stored.height) / scale)};
-        pixels = resize(pixels.view(), box, wanted.width, wanted.height, target.filter);
-    }
+    const ResizeTask task{
+        {0.0, 0.0, static_cast<double>(stored.width), static_cast<double>(stored.height)},
+        wanted.width,
+        wanted.height,
+        target.filter};
+    Pixels pixels = stays ? decode_image(bytes, upright, report)
+                          : decode_resized(bytes, info, upright, task, report);
     return options.orient ? apply_orientation(std::move(pixels), info.orientation)
                           : std::move(pixels);
 }

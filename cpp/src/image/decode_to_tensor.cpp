@@ -51,23 +51,19 @@ Plan plan_for(Sides full, const TensorOptions& options, std::size_t width, std::
     return {full, width, height};
 }
 
-// The kept part in a picture that was decoded at 1 / `denominator`; what pads it to whole pixels is
-// left out.
-Box box_of(const Plan& plan, Sides full, double denominator, const PixelView& view) {
-    const auto range = [&](double all, double kept, std::size_t size) {
-        const double end = std::min(all / denominator, static_cast<double>(size));
-        const double begin = (all - kept) / 2 / denominator;
-        return std::pair{std::min(begin, end - 1e-3), std::min(end, begin + kept / denominator)};
-    };
-    const auto [left, right] = range(full.width, plan.kept.width, view.width);
-    const auto [top, bottom] = range(full.height, plan.kept.height, view.height);
-    return {std::max(0.0, left), std::max(0.0, top), right, bottom};
+ResizeTask task_for(const Plan& plan, Sides full, Filter filter) {
+    const double left = (full.width - plan.kept.width) / 2;
+    const double top = (full.height - plan.kept.height) / 2;
+    return {{left, top, std::min(full.width, left + plan.kept.width),
+             std::min(full.height, top + plan.kept.height)},
+            plan.width,
+            plan.height,
+            filter};
 }
 
 Pixels decode(const TensorSource& source, const TensorOptions& options, DecodeReport& report) {
     DecodeOptions decoding = options.decode;
     decoding.mode = PixelMode::kRgb;
-    decoding.orient = false;
     const ImageInfo info = probe_image(source.bytes, decoding.limits);
     const bool is_turned = swaps_sides(info.orientation);
     const Sides upright{static_cast<double>(info.width), static_cast<double>(info.height)};
@@ -80,9 +76,8 @@ Pixels decode(const TensorSource& source, const TensorOptions& options, DecodeRe
     };
     decoding.cover_width = cover(stored.width, plan.kept.width, plan.width);
     decoding.cover_height = cover(stored.height, plan.kept.height, plan.height);
-    const Pixels decoded = decode_flat(source.bytes, info, decoding, report);
-    const Box box = box_of(plan, stored, report.scale_denominator, decoded.view());
-    Pixels resized = resize(decoded.view(), box, plan.width, plan.height, options.filter);
+    Pixels resized = decode_resized(source.bytes, info, decoding,
+                                    task_for(plan, stored, options.filter), report);
     return options.decode.orient ? apply_orientation(std::move(resized), info.orientation)
                                  : std::move(resized);
 }
@@ -98,8 +93,8 @@ Pixels shrink(const PixelView& pixels, const TensorOptions& options, DecodeRepor
     report.rows_read = pixels.height;
     const Sides full{static_cast<double>(pixels.width), static_cast<double>(pixels.height)};
     const Plan plan = plan_for(full, options, options.width, options.height);
-    Pixels resized =
-        resize(pixels, box_of(plan, full, 1.0, pixels), plan.width, plan.height, options.filter);
+    const Box box = task_for(plan, full, options.filter).box;
+    Pixels resized = resize(pixels, box, plan.width, plan.height, options.filter);
     return to_mode(std::move(resized), PixelMode::kRgb, options.decode.background);
 }
 

@@ -60,6 +60,12 @@ struct Numbers {
         store_8(to + 8, fma(_mm_srli_si128(bytes, 8), _mm256_loadu_ps(scales + 8),
                             _mm256_loadu_ps(offsets + 8)));
     }
+    template <typename Number>
+    static void stream_16(Number* to, __m128i bytes, const float* scales, const float* offsets) {
+        stream_8(to, fma(bytes, _mm256_loadu_ps(scales), _mm256_loadu_ps(offsets)));
+        stream_8(to + 8, fma(_mm_srli_si128(bytes, 8), _mm256_loadu_ps(scales + 8),
+                             _mm256_loadu_ps(offsets + 8)));
+    }
 };
 
 } // namespace

@@ -48,6 +48,10 @@ struct Numbers {
     static void store_16(Number* to, __m128i bytes, const float* scales, const float* offsets) {
         store(to, fma(bytes, _mm512_loadu_ps(scales), _mm512_loadu_ps(offsets)));
     }
+    template <typename Number>
+    static void stream_16(Number* to, __m128i bytes, const float* scales, const float* offsets) {
+        stream(to, fma(bytes, _mm512_loadu_ps(scales), _mm512_loadu_ps(offsets)));
+    }
 };
 
 } // namespace

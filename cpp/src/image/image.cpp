@@ -4,6 +4,7 @@
 #include "codecs.hpp"
 #include "orient.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -146,6 +147,34 @@ Pixels decode_flat(ByteView bytes, const ImageInfo& info, const DecodeOptions& o
     DecodeOptions with_alpha = options;
     with_alpha.mode = PixelMode::kRgba;
     return to_mode(decode_image(bytes, with_alpha, report), options.mode, options.background);
+}
+
+Box scaled_box(const Box& box, double denominator, std::size_t width, std::size_t height) {
+    const auto range = [&](double begin, double end, std::size_t size) {
+        const double last = std::min(end / denominator, static_cast<double>(size));
+        return std::pair{std::max(0.0, std::min(begin / denominator, last - 1e-3)), last};
+    };
+    const auto [left, right] = range(box.left, box.right, width);
+    const auto [top, bottom] = range(box.top, box.bottom, height);
+    return {left, top, right, bottom};
+}
+
+Pixels decode_resized(ByteView bytes, const ImageInfo& info, const DecodeOptions& options,
+                      const ResizeTask& task, DecodeReport& report) {
+    DecodeOptions decoding = options;
+    decoding.orient = false;
+    decoding.resize = &task;
+    Pixels pixels = decode_flat(bytes, info, decoding, report);
+    if (report.resized) {
+        return pixels;
+    }
+    const Box box = scaled_box(task.box, report.scale_denominator, pixels.width(), pixels.height());
+    const bool is_ready = pixels.width() == task.width && pixels.height() == task.height &&
+                          box.left == 0.0 && box.top == 0.0 &&
+                          box.right == static_cast<double>(task.width) &&
+                          box.bottom == static_cast<double>(task.height);
+    return is_ready ? std::move(pixels)
+                    : resize(pixels.view(), box, task.width, task.height, task.filter);
 }
 
 } // namespace framejudge

@@ -140,6 +140,21 @@ void read_rows(JpegSession& session) {
     }
 }
 
+void read_resized_rows(JpegSession& session) {
+    jpeg_decompress_struct& cinfo = session.cinfo;
+    RowResizer& resizer = *session.resizer;
+    while (cinfo.output_scanline < cinfo.output_height) {
+        constexpr JDIMENSION kRows = 16;
+        JSAMPROW rows[kRows];
+        const JDIMENSION count = std::min({kRows, static_cast<JDIMENSION>(resizer.room()),
+                                           cinfo.output_height - cinfo.output_scanline});
+        for (JDIMENSION i = 0; i < count; ++i) {
+            rows[i] = resizer.row(i);
+        }
+        resizer.take(jpeg_read_scanlines(&cinfo, rows, count));
+    }
+}
+
 void read_cmyk_rows(JpegSession& session) {
     jpeg_decompress_struct& cinfo = session.cinfo;
     const std::size_t width = cinfo.output_width;
@@ -199,6 +214,23 @@ bool unusual_sampling(const JpegHeader& header) {
            luma.horizontal * luma.vertical > 4;
 }
 
+// What takes the rows of a picture that is to be resized; null if they must all be there first.
+std::unique_ptr<RowResizer> resizer_for(const jpeg_decompress_struct& cinfo,
+                                        const DecodeOptions& options) {
+    const bool is_plain =
+        cinfo.out_color_space == JCS_RGB || cinfo.out_color_space == JCS_GRAYSCALE;
+    if (options.resize == nullptr || options.partial || !is_plain) {
+        return nullptr;
+    }
+    ResizeTask task = *options.resize;
+    task.box = scaled_box(task.box, cinfo.scale_denom, cinfo.output_width, cinfo.output_height);
+    if (!RowResizer::suits(cinfo.output_width, cinfo.output_height, task)) {
+        return nullptr;
+    }
+    return std::make_unique<RowResizer>(cinfo.output_width, cinfo.output_height,
+                                        channels_of(cinfo.out_color_space), task);
+}
+
 // The rows that came out whole, of the picture that `session` was to give.
 std::size_t whole_rows(const JpegSession& session, std::size_t height, int denominator) {
     if (session.lost_row == JpegSession::kNoLoss) {
@@ -232,16 +264,26 @@ Attempt attempt(ByteView bytes, const JpegHeader& header, const DecodeOptions& o
     session.stop_at_lost_row = options.partial && !multiple_scans;
     bool done = session.run(start);
     if (done) {
-        result.pixels = Pixels::uninitialized(cinfo.output_width, cinfo.output_height,
-                                              channels_of(cinfo.out_color_space));
-        result.started = true;
-        session.target = result.pixels.data();
+        const std::unique_ptr<RowResizer> resizer = resizer_for(cinfo, options);
         std::unique_ptr<std::uint8_t[]> scratch;
-        if (is_cmyk) {
-            scratch = std::make_unique<std::uint8_t[]>(std::size_t{cinfo.output_width} * 4);
-            session.scratch = scratch.get();
+        if (resizer != nullptr) {
+            session.resizer = resizer.get();
+            done = session.run(read_resized_rows);
+        } else {
+            result.pixels = Pixels::uninitialized(cinfo.output_width, cinfo.output_height,
+                                                  channels_of(cinfo.out_color_space));
+            session.target = result.pixels.data();
+            if (is_cmyk) {
+                scratch = std::make_unique<std::uint8_t[]>(std::size_t{cinfo.output_width} * 4);
+                session.scratch = scratch.get();
+            }
+            done = session.run(is_cmyk ? read_cmyk_rows : read_rows);
         }
-        done = session.run(is_cmyk ? read_cmyk_rows : read_rows);
+        if (done && resizer != nullptr) {
+            result.pixels = resizer->finish();
+            report.resized = true;
+        }
+        result.started = true;
         result.rows_read = std::min<std::size_t>(
             cinfo.output_scanline,
             whole_rows(session, cinfo.output_height, static_cast<int>(cinfo.scale_denom)));
@@ -331,7 +373,9 @@ Pixels decode_jpeg(ByteView bytes, const DecodeOptions& options, DecodeReport& r
     const ByteView data = without_blank_tail(bytes);
     Attempt result = options.partial ? salvage(data, header, options, report)
                                      : attempt(data, header, options, report);
-    paint(result.pixels, result.rows_read, options.background);
+    if (!report.resized) {
+        paint(result.pixels, result.rows_read, options.background);
+    }
     report.rows_read = result.rows_read;
     return std::move(result.pixels);
 }

@@ -49,6 +49,7 @@ public:
     // Where the rows of the picture go.
     std::uint8_t* target = nullptr;
     std::uint8_t* scratch = nullptr; // one row of CMYK, if that must be converted
+    RowResizer* resizer = nullptr;   // takes the rows instead, if they are resized on the way
     bool stop_at_lost_row = false;
 
 private:

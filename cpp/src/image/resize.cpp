@@ -28,15 +28,22 @@ HorizontalFn horizontal_of(std::size_t channels) {
 // Groups of weights that a horizontal kernel may read beyond a window.
 std::size_t group_of(std::size_t channels) { return channels == 1 ? 16 : 4; }
 
-// Four rows with bytes behind each that may be read.
+// Rows with bytes behind each that may be read. Their beginnings are aligned to eight bytes and no
+// more: libjpeg-turbo writes past the cache to what is aligned to a vector, and these are read
+// soon.
 class PaddedRows {
 public:
-    explicit PaddedRows(std::size_t size) : stride_(size + kRowPadding), bytes_(4 * stride_) {}
-    std::uint8_t* row(std::size_t r) { return bytes_.data() + r * stride_; }
+    explicit PaddedRows(std::size_t size, std::size_t count = kRowsAtOnce)
+        : stride_((size + kRowPadding + 63) / 64 * 64), bytes_(count * stride_ + 64) {
+        const auto address = reinterpret_cast<std::uintptr_t>(bytes_.data());
+        begin_ = (64 - address % 64) % 64 + 8;
+    }
+    std::uint8_t* row(std::size_t r) { return bytes_.data() + begin_ + r * stride_; }
 
 private:
     std::size_t stride_;
     std::vector<std::uint8_t> bytes_;
+    std::size_t begin_ = 0;
 };
 
 // Fills the places of rows that there are not: a kernel always works on four.
@@ -113,14 +120,23 @@ PixelView rows_of(const PixelView& view, std::size_t first, std::size_t last) {
     return {view.data + first * view.stride, view.width, last - first, view.channels, view.stride};
 }
 
+struct RowRange {
+    std::size_t first;
+    std::size_t last;
+};
+
+// The rows that the second pass reads; `columns` count from the first of them afterwards.
+RowRange cut_to_used(Weights& columns) {
+    const RowRange range{columns.first.front(), columns.first.back() + columns.used.back()};
+    for (std::uint32_t& row : columns.first) {
+        row -= static_cast<std::uint32_t>(range.first);
+    }
+    return range;
+}
+
 void filter_rows_then_columns(const PixelView& source, const Weights& rows, Weights columns,
                               std::uint8_t* out) {
-    // Only the rows that the second pass reads.
-    const std::size_t first = columns.first.front();
-    const std::size_t last = columns.first.back() + columns.used.back();
-    for (std::uint32_t& row : columns.first) {
-        row -= static_cast<std::uint32_t>(first);
-    }
+    const auto [first, last] = cut_to_used(columns);
     Pixels between = Pixels::uninitialized(rows.count, last - first, source.channels);
     filter_rows(rows_of(source, first, last), rows, between.data());
     filter_columns(between.view(), columns, out);
@@ -137,27 +153,32 @@ struct Axis {
     }
 };
 
+Weights weights_of(const Axis& axis, Filter filter, std::size_t group) {
+    return make_weights(axis.size, axis.begin, axis.end, axis.count, filter, group);
+}
+
+bool columns_come_first(const Axis& x, const Axis& y) {
+    const double lost_rows = static_cast<double>(y.size) - static_cast<double>(y.count);
+    const double lost_columns = static_cast<double>(x.size) - static_cast<double>(x.count);
+    return lost_rows > 0.0 && lost_rows > 2.0 * lost_columns;
+}
+
 Pixels resize_opaque(const PixelView& source, const Axis& x, const Axis& y, Filter filter) {
     Pixels out = Pixels::uninitialized(x.count, y.count, source.channels);
-    const auto weights = [&](const Axis& axis, std::size_t group) {
-        return make_weights(axis.size, axis.begin, axis.end, axis.count, filter, group);
-    };
     if (!x.changes() && !y.changes()) {
         for (std::size_t row = 0; row < out.height(); ++row) {
             std::memcpy(out.row(row), source.data + row * source.stride, out.stride());
         }
     } else if (!y.changes()) {
-        filter_rows(source, weights(x, group_of(source.channels)), out.data());
+        filter_rows(source, weights_of(x, filter, group_of(source.channels)), out.data());
     } else if (!x.changes()) {
-        filter_columns(source, weights(y, 2), out.data());
+        filter_columns(source, weights_of(y, filter, 2), out.data());
     } else {
-        const double lost_rows = static_cast<double>(y.size) - static_cast<double>(y.count);
-        const double lost_columns = static_cast<double>(x.size) - static_cast<double>(x.count);
-        const Weights rows = weights(x, group_of(source.channels));
-        if (lost_rows > 0.0 && lost_rows > 2.0 * lost_columns) {
-            filter_columns_then_rows(source, weights(y, 2), rows, out.data());
+        const Weights rows = weights_of(x, filter, group_of(source.channels));
+        if (columns_come_first(x, y)) {
+            filter_columns_then_rows(source, weights_of(y, filter, 2), rows, out.data());
         } else {
-            filter_rows_then_columns(source, rows, weights(y, 2), out.data());
+            filter_rows_then_columns(source, rows, weights_of(y, filter, 2), out.data());
         }
     }
     return out;
@@ -256,6 +277,87 @@ Pixels resize(const PixelView& source, std::size_t width, std::size_t height, Fi
     const Box whole{0.0, 0.0, static_cast<double>(source.width),
                     static_cast<double>(source.height)};
     return resize(source, whole, width, height, filter);
+}
+
+struct RowResizer::State {
+    // A multiple of what a kernel takes. Few enough to stay in the second cache; many, as turning
+    // from libjpeg's instructions to registers of 64 bytes and back stops the core for a while.
+    static constexpr std::size_t kBuffered = 16 * kRowsAtOnce;
+
+    State(std::size_t width, std::size_t rows_in, std::size_t channels, const ResizeTask& task)
+        : rows(weights_of({width, task.box.left, task.box.right, task.width}, task.filter,
+                          group_of(channels))),
+          columns(
+              weights_of({rows_in, task.box.top, task.box.bottom, task.height}, task.filter, 2)),
+          used(cut_to_used(columns)), height(rows_in),
+          between(Pixels::uninitialized(task.width, used.last - used.first, channels)),
+          buffer(width * channels, kBuffered), unwanted(task.width * channels),
+          horizontal(horizontal_of(channels)) {}
+
+    Weights rows;
+    Weights columns;
+    RowRange used;
+    std::size_t height;
+    Pixels between;
+    PaddedRows buffer;
+    PaddedRows unwanted;
+    HorizontalFn horizontal;
+    std::size_t begin = 0; // the picture's row that the buffer starts with
+    std::size_t filled = 0;
+};
+
+bool RowResizer::suits(std::size_t width, std::size_t height, const ResizeTask& task) {
+    const Axis x{width, task.box.left, task.box.right, task.width};
+    const Axis y{height, task.box.top, task.box.bottom, task.height};
+    return x.changes() && y.changes() && !columns_come_first(x, y);
+}
+
+RowResizer::RowResizer(std::size_t width, std::size_t height, std::size_t channels,
+                       const ResizeTask& task) {
+    check({nullptr, width, height, channels, width * channels}, task.box, task.width, task.height);
+    state_ = std::make_unique<State>(width, height, channels, task);
+}
+
+RowResizer::~RowResizer() = default;
+
+std::size_t RowResizer::room() const { return State::kBuffered - state_->filled; }
+
+std::uint8_t* RowResizer::row(std::size_t ahead) const {
+    return state_->buffer.row(state_->filled + ahead);
+}
+
+void RowResizer::take(std::size_t count) noexcept {
+    State& state = *state_;
+    state.filled += count;
+    if (state.filled < State::kBuffered && state.begin + state.filled < state.height) {
+        return;
+    }
+    for (std::size_t y = 0; y < state.filled; y += kRowsAtOnce) {
+        RowGroup group{};
+        bool is_used = false;
+        for (std::size_t r = 0; r < kRowsAtOnce; ++r) {
+            const std::size_t row = state.begin + y + r;
+            const bool is_wanted =
+                y + r < state.filled && row >= state.used.first && row < state.used.last;
+            group.in[r] = state.buffer.row(y + r);
+            group.out[r] =
+                is_wanted ? state.between.row(row - state.used.first) : state.unwanted.row(r);
+            is_used = is_used || is_wanted;
+        }
+        if (is_used) {
+            state.horizontal(group, state.rows);
+        }
+    }
+    state.begin += state.filled;
+    state.filled = 0;
+}
+
+Pixels RowResizer::finish() const {
+    const State& state = *state_;
+    Pixels out =
+        Pixels::uninitialized(state.between.width(), state.columns.count, state.between.channels());
+    filter_columns(state.between.view(), state.columns, out.data());
+    return out;
 }
 
 } // namespace framejudge

@@ -124,9 +124,9 @@ void planar(const std::uint8_t* from, std::size_t count, const Normalization& no
     planar_by_table<Number>(from + 3 * i, count - i, norm, out + i, plane);
 }
 
-template <typename Lanes, typename Number>
-void interleaved(const std::uint8_t* from, std::size_t count, const Normalization& norm, void* to) {
-    auto* out = static_cast<Number*>(to);
+template <typename Lanes, typename Number, bool kStreams>
+std::size_t interleaved_blocks(const std::uint8_t* from, std::size_t count,
+                               const Normalization& norm, Number* out) {
     constexpr std::size_t kSamples = 3 * kPixelsAtOnce;
     float scales[kSamples];
     float offsets[kSamples];
@@ -137,11 +137,40 @@ void interleaved(const std::uint8_t* from, std::size_t count, const Normalizatio
     std::size_t i = 0;
     for (; i + kPixelsAtOnce <= count; i += kPixelsAtOnce) {
         for (std::size_t part = 0; part < kSamples; part += 16) {
-            Lanes::store_16(out + 3 * i + part, load_samples(from + 3 * i + part), scales + part,
-                            offsets + part);
+            const __m128i samples = load_samples(from + 3 * i + part);
+            Number* at = out + 3 * i + part;
+            if constexpr (kStreams) {
+                Lanes::stream_16(at, samples, scales + part, offsets + part);
+            } else {
+                Lanes::store_16(at, samples, scales + part, offsets + part);
+            }
         }
     }
-    interleaved_by_table<Number>(from + 3 * i, count - i, norm, out + 3 * i);
+    return i;
+}
+
+template <typename Lanes, typename Number>
+void interleaved(const std::uint8_t* from, std::size_t count, const Normalization& norm, void* to) {
+    auto* out = static_cast<Number*>(to);
+    std::size_t done = 0;
+    if (norm.streams && count >= 64) {
+        // Whole pixels until a cache line begins: at most so many, as three is no divisor of its
+        // length. Numbers that are not aligned to themselves never get there.
+        while (done < 64 && reinterpret_cast<std::uintptr_t>(out + 3 * done) % 64 != 0) {
+            ++done;
+        }
+        if (done < 64) {
+            interleaved_by_table<Number>(from, done, norm, out);
+            done += interleaved_blocks<Lanes, Number, true>(from + 3 * done, count - done, norm,
+                                                            out + 3 * done);
+            _mm_sfence();
+        } else {
+            done = 0;
+        }
+    }
+    done += interleaved_blocks<Lanes, Number, false>(from + 3 * done, count - done, norm,
+                                                     out + 3 * done);
+    interleaved_by_table<Number>(from + 3 * done, count - done, norm, out + 3 * done);
 }
 
 inline void luma(const std::uint8_t* from, std::size_t count, std::uint8_t* to) {
