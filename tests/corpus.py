@@ -26,17 +26,24 @@ def folder() -> Path | None:
 
 
 @cache
-def expectations() -> dict[str, dict[str, Any]]:
-    """By the file's name inside the folder; pictures only."""
+def _entries() -> dict[str, dict[str, Any]]:
     root = folder()
     if root is None:
         return {}
     entries = json.loads((root / "expected.json").read_text(encoding="utf-8"))
-    return {
-        name.removeprefix("open/"): entry
-        for name, entry in entries.items()
-        if entry["format"] in _FORMATS
-    }
+    return {name.removeprefix("open/"): entry for name, entry in entries.items()}
+
+
+@cache
+def expectations() -> dict[str, dict[str, Any]]:
+    """By the file's name inside the folder; pictures only."""
+    return {name: entry for name, entry in _entries().items() if entry["format"] in _FORMATS}
+
+
+@cache
+def videos() -> dict[str, dict[str, Any]]:
+    """The same of the videos."""
+    return {name: entry for name, entry in _entries().items() if entry["format"] == "video"}
 
 
 def names(*verdicts: str, formats: frozenset[str] = _FORMATS) -> list[str]:

@@ -47,6 +47,10 @@ class JudgeServer:
     answer: Answer = accepted
     requests: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+    models: Any = None
+    """What its list of models answers; None for a server that has no such list."""
+    checks: int = 0
+    keep_requests: bool = True
     at_once: int = 0
     most_at_once: int = 0
     url: str = ""
@@ -54,7 +58,7 @@ class JudgeServer:
     async def handle(self, request: Request) -> Response:
         body = await request.json()
         number = len(self.requests)
-        self.requests.append(body)
+        self.requests.append(body if self.keep_requests else {})
         self.headers.append(dict(request.headers))
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
@@ -66,8 +70,19 @@ class JudgeServer:
             self.at_once -= 1
         return answer if isinstance(answer, Response) else JSONResponse(answer)
 
+    async def list_models(self, request: Request) -> Response:
+        self.checks += 1
+        if self.models is None:
+            return Response("not found", 404)
+        if isinstance(self.models, Response):
+            return self.models
+        return JSONResponse({"object": "list", "data": [{"id": name} for name in self.models]})
+
     def __enter__(self) -> Self:
-        routes = [Route("/v1/chat/completions", self.handle, methods=["POST"])]
+        routes = [
+            Route("/v1/chat/completions", self.handle, methods=["POST"]),
+            Route("/v1/models", self.list_models, methods=["GET"]),
+        ]
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}/v1"
         config = uvicorn.Config(

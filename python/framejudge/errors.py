@@ -120,7 +120,13 @@ class JudgeError(FramejudgeError, RuntimeError):
 
 
 class JudgeTransportError(JudgeError, ConnectionError):
-    """The judge gave no usable answer: no connection, an HTTP error, or too late."""
+    """The judge gave no usable answer: no connection, an HTTP error, or too late.
+
+    Attributes:
+        status_code: HTTP's, where the last answer was an error of the server's.
+    """
+
+    status_code: int | None = None
 
 
 class JudgeAuthError(JudgeTransportError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from pathlib import Path
 
@@ -18,19 +17,7 @@ if "FRAMEJUDGE_CI" not in os.environ:
     pytest.importorskip("av", reason="needs the extra [video]")
 
 
-def videos():
-    root = corpus.folder()
-    if root is None:
-        return {}
-    entries = json.loads((root / "expected.json").read_text(encoding="utf-8"))
-    return {
-        name.removeprefix("open/"): entry
-        for name, entry in entries.items()
-        if entry["format"] == "video"
-    }
-
-
-EXPECTED = videos()
+EXPECTED = corpus.videos()
 DECODED = [name for name, entry in EXPECTED.items() if entry["verdict"] == "must_decode"]
 DAMAGED = [name for name, entry in EXPECTED.items() if entry["verdict"] == "decode_flag_damage"]
 REFUSED = [name for name, entry in EXPECTED.items() if entry["verdict"] == "must_error"]

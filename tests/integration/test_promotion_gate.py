@@ -413,11 +413,36 @@ def test_the_commands_exit_by_what_they_found(results, tmp_path):
     )
 
 
+KEPT_SECRET = """
+import sys, framejudge as fj
+path, out, url = sys.argv[1:]
+fj.run(path, out, backend="api", model="judge", endpoint_url=url, cache=False)
+"""
+
+
 def test_the_key_is_in_no_artifact_no_output_and_no_traceback(tmp_path, monkeypatch):
     monkeypatch.setenv("VLM_EVAL_API_KEY", KEY)
     monkeypatch.setenv("FRAMEJUDGE_CACHE_DIR", str(tmp_path / "cache"))
     make_rollout(tmp_path / "in" / "a")
     make_rollout(tmp_path / "in" / "b")
+    told = []
+
+    def judge(url):
+        for name, path in (("loop", tmp_path / "in"), ("run", tmp_path / "in" / "a")):
+            command = ["-m", "framejudge", name, "--input-path", str(path), "--output-path"]
+            command += [str(tmp_path / name), "--backend", "api", "--model", "judge"]
+            command += ["--endpoint-url", url, "--timeout-s", "1", "--no-cache"]
+            command += ["--overwrite"] if name == "loop" else []
+            show(command)
+        show(["-c", KEPT_SECRET, str(tmp_path / "in" / "a"), str(tmp_path / "out"), url])
+
+    def show(arguments):
+        done = subprocess.run(
+            [sys.executable, "-X", "dev", *arguments], capture_output=True, text=True, check=False
+        )
+        assert KEY not in done.stdout + done.stderr
+        told.append(done.stderr)
+
     with judge_server.JudgeServer() as server:
         for answer in (
             judge_server.accepted,
@@ -426,32 +451,10 @@ def test_the_key_is_in_no_artifact_no_output_and_no_traceback(tmp_path, monkeypa
             lambda _n, _b: completion({"success": True, "score": 1, "rationale": KEY}),
         ):
             server.answer = answer
-            done = subprocess.run(
-                [
-                    sys.executable,
-                    "-X",
-                    "dev",
-                    "-m",
-                    "framejudge",
-                    "loop",
-                    "--input-path",
-                    str(tmp_path / "in"),
-                    "--output-path",
-                    str(tmp_path / "out"),
-                    "--backend",
-                    "api",
-                    "--model",
-                    "judge",
-                    "--endpoint-url",
-                    server.url,
-                    "--overwrite",
-                    "--no-cache",
-                ],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            assert KEY not in done.stdout + done.stderr
+            judge(server.url)
+    judge(server.url)  # nobody is there now
+    assert "Traceback" in told[-1]
+    assert "no connection" in told[-1]
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert any(path.name == "vlm_eval.json" for path in files)
     assert all(KEY.encode() not in path.read_bytes() for path in files)

@@ -10,7 +10,9 @@ import pytest
 from PIL import Image
 
 import corpus
-from framejudge.errors import ImageError
+import framejudge as fj
+import judge_server
+from framejudge.errors import ImageError, IncompleteLoopError
 from framejudge.frames.rollout import collect_frames
 
 READ = {".bmp", ".jpeg", ".jpg", ".png", ".ppm", ".webp"}
@@ -30,6 +32,32 @@ def test_a_picture_that_can_not_be_decoded_is_one_error_that_names_it(tmp_path, 
     with pytest.raises(ImageError) as caught:
         collect_frames(tmp_path)
     assert str(file) in str(caught.value)
+
+
+def test_a_loop_names_each_with_its_rollout_and_judges_the_others(tmp_path, monkeypatch):
+    monkeypatch.setenv("FRAMEJUDGE_CACHE_DIR", str(tmp_path / "cache"))
+    for number, name in enumerate(BROKEN):
+        folder = tmp_path / "in" / f"broken_{number}"
+        folder.mkdir(parents=True)
+        shutil.copyfile(corpus.path_of(name), folder / f"frame_0{suffix_of(name)}")
+    (tmp_path / "in" / "whole").mkdir(parents=True)
+    (tmp_path / "in" / "whole" / "a.png").write_bytes(saved(Image.new("RGB", (4, 4))))
+    with judge_server.JudgeServer() as server, pytest.raises(IncompleteLoopError) as caught:
+        fj.loop(
+            str(tmp_path / "in"),
+            str(tmp_path / "out"),
+            endpoint_url=server.url,
+            model="judge",
+            task="t",
+            concurrency=4,
+        )
+    assert caught.value.n_scored == 1
+    assert len(server.requests) == 1
+    unscored = caught.value.unscored
+    assert list(unscored) == [f"broken_{number}" for number in range(len(BROKEN))]
+    for number, name in enumerate(BROKEN):
+        file = tmp_path / "in" / f"broken_{number}" / f"frame_0{suffix_of(name)}"
+        assert unscored[f"broken_{number}"].startswith(str(file))
 
 
 def saved(image, kind="PNG", **options):

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import io
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 from starlette.responses import Response
 
 import framejudge as fj
@@ -22,12 +19,14 @@ import judge_server
 from framejudge import frames
 from framejudge.errors import (
     ConfigurationError,
-    DataError,
     ImageError,
     IncompleteLoopError,
+    JudgeAuthError,
     JudgeReplyError,
+    JudgeTransportError,
 )
 from framejudge.frames.rollout import collect_frames
+from rollout_files import command, make_rollout, make_rollouts, options, picture, scored
 
 completion = judge_server.completion
 
@@ -38,174 +37,10 @@ def server():
         yield running
 
 
-def picture(level, height=24, width=32):
-    return frames.encode_png(np.full((height, width, 3), level, np.uint8))
-
-
 @pytest.fixture(autouse=True)
 def cache_folder(tmp_path, monkeypatch):
     """Answers of one test are none of another's."""
     monkeypatch.setenv("FRAMEJUDGE_CACHE_DIR", str(tmp_path / "cache"))
-
-
-def make_rollout(folder, count=5, first=10):
-    folder.mkdir(parents=True, exist_ok=True)
-    for number in range(count):
-        (folder / f"frame_{number}.png").write_bytes(picture(10 * number + first))
-    return folder
-
-
-def make_rollouts(folder, count):
-    for number in range(count):
-        make_rollout(folder / f"r{number}", first=10 + number)
-    return folder
-
-
-def options(server, **more):
-    return {"endpoint_url": server.url, "model": "judge", "task": "place the cube", **more}
-
-
-def scored(score, **more):
-    return {"success": score >= 0.8, "score": score, "rationale": f"scored {score}", **more}
-
-
-# Frames
-
-
-def test_pictures_come_in_natural_order_without_what_is_hidden(tmp_path):
-    for name in ("frame_10.png", "frame_2.png", ".hidden.png", "wrist/frame_1.png", "ü/a\nb.png"):
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(picture(9))
-    (tmp_path / ".thumbs").mkdir()
-    (tmp_path / ".thumbs" / "x.png").write_bytes(picture(9))
-    found = collect_frames(tmp_path, frame_selection="sequence", max_frames=9)
-    labels = [frame.evidence.label for frame in found.frames]
-    assert labels == ["frame_2.png", "frame_10.png", "wrist/frame_1.png", "ü/a\nb.png"]
-    assert "loop" in " ".join(found.warnings)
-
-
-def test_a_mixed_folder_names_what_it_leaves_out(tmp_path):
-    make_rollout(tmp_path, 2)
-    np.save(tmp_path / "episode.npy", np.zeros((3, 4, 4, 3), np.uint8))
-    (tmp_path / "clip.mp4").write_bytes(b"")
-    found = collect_frames(tmp_path)
-    assert [frame.evidence.source_kind for frame in found.frames] == 2 * ["image-sequence"]
-    told = " ".join(found.warnings)
-    assert "episode.npy" in told
-    assert "clip.mp4" in told
-
-
-def saved(image, **more):
-    buffer = io.BytesIO()
-    image.save(buffer, more.pop("format", "PNG"), **more)
-    return buffer.getvalue()
-
-
-def exif(orientation):
-    found = Image.Exif()
-    found[0x112] = orientation
-    return found
-
-
-def one(tmp_path, content, **more):
-    (tmp_path / "a.png").write_bytes(content)
-    (frame,) = collect_frames(tmp_path, **more).frames
-    return frame, np.asarray(Image.open(io.BytesIO(frame.data)))
-
-
-def test_a_frame_is_upright_over_white_and_small_and_its_hashes_are_of_what_is_sent(tmp_path):
-    turned = Image.fromarray(np.zeros((20, 30, 3), np.uint8))
-    assert one(tmp_path, saved(turned, exif=exif(6)))[1].shape == (30, 20, 3)
-    clear = Image.new("RGBA", (8, 8), (255, 0, 0, 0))
-    assert (one(tmp_path, saved(clear))[1] == 255).all()
-    deep = Image.fromarray(np.full((8, 8), 40_000, np.uint16))
-    assert (one(tmp_path, saved(deep))[1] == 40_000 >> 8).all()
-    large = Image.new("RGB", (2000, 1000), (1, 2, 3))
-    frame, seen = one(tmp_path, saved(large))
-    assert seen.shape == (384, 768, 3)
-    assert (frame.evidence.width, frame.evidence.height) == (768, 384)
-    assert frame.evidence.sha256 == hashlib.sha256(frame.data).hexdigest()
-    assert frame.evidence.decoded_rgb_sha256 == hashlib.sha256(seen.tobytes()).hexdigest()
-    assert frame.evidence.byte_count == len(frame.data)
-    jpeg, _ = one(tmp_path, saved(large), frame_format="jpeg")
-    assert jpeg.evidence.media_type == "image/jpeg"
-    pixels = frames.decode(jpeg.data)
-    assert jpeg.evidence.decoded_rgb_sha256 == hashlib.sha256(pixels.tobytes()).hexdigest()
-
-
-def test_an_episode_is_scaled_as_a_whole(tmp_path):
-    bright = np.zeros((3, 8, 8, 3), np.float32)
-    bright[0], bright[2] = 200, 1
-    np.save(tmp_path / "episode.npy", bright)
-    found = collect_frames(tmp_path, frame_selection="sequence").frames
-    levels = [np.asarray(Image.open(io.BytesIO(frame.data))).max() for frame in found]
-    assert levels == [200, 0, 1]  # the dark frame stays dark
-    assert [frame.evidence.label for frame in found] == [f"episode.npy:{k}" for k in range(3)]
-    np.save(tmp_path / "episode.npy", bright / 200)
-    found = collect_frames(tmp_path, frame_selection="sequence").frames
-    levels = [np.asarray(Image.open(io.BytesIO(frame.data))).max() for frame in found]
-    assert levels == [255, 0, 1]
-
-
-@pytest.mark.parametrize(
-    ("array", "message"),
-    [
-        (np.zeros((0, 8, 8, 3), np.uint8), r"got \(0, 8, 8, 3\)"),
-        (np.zeros((5, 3, 8, 8), np.uint8), r"\(N, H, W, 3\)"),
-        (np.zeros((8, 8, 3), np.uint8), r"\(N, H, W, 3\)"),
-        (np.full((2, 8, 8, 3), np.nan, np.float32), "NaN"),
-        (np.full((2, 8, 8, 3), 300, np.int32), "levels from 300"),
-        (np.array([{"a": 1}], dtype=object), "can't be read"),
-    ],
-)
-def test_an_array_that_is_no_frames_is_named(tmp_path, array, message):
-    np.save(tmp_path / "episode.npy", array, allow_pickle=True)
-    with pytest.raises(DataError, match=message) as caught:
-        collect_frames(tmp_path)
-    assert "episode.npy" in str(caught.value)
-
-
-def test_an_archive_gives_its_workspace_view(tmp_path):
-    views = {
-        "wrist": np.full((2, 4, 4, 3), 1, np.uint8),
-        "workspace_rgb": np.full((2, 4, 4, 3), 2, np.uint8),
-        "actions": np.zeros((2, 7), np.float32),
-    }
-    np.savez(tmp_path / "episode.npz", **views)
-    found = collect_frames(tmp_path).frames
-    assert found[0].evidence.label == "episode.npz:workspace_rgb:0"
-
-
-def test_a_video_gives_exact_frames_with_times(tmp_path):
-    av = pytest.importorskip("av")
-    with av.open(str(tmp_path / "clip.mp4"), "w") as output:
-        stream = output.add_stream("libx264", rate=10)
-        stream.width = stream.height = 64
-        for number in range(20):
-            shade = np.full((64, 64, 3), 10 * number, np.uint8)
-            output.mux(stream.encode(av.VideoFrame.from_ndarray(shade, format="rgb24")))
-        output.mux(stream.encode(None))
-    found = collect_frames(tmp_path, frame_selection="keyframes", max_frames=4).frames
-    evidence = [frame.evidence for frame in found]
-    assert [one.source_index for one in evidence] == [0, 8, 18, 19]
-    assert [one.source_timestamp_s for one in evidence] == pytest.approx([0, 0.8, 1.8, 1.9])
-    assert {one.source_count for one in evidence} == {20}
-    for frame in found:
-        level = np.asarray(Image.open(io.BytesIO(frame.data))).mean()
-        assert abs(level - 10 * frame.evidence.source_index) < 4
-
-
-@pytest.mark.parametrize("content", [b"", b"not a picture", picture(5)[:-30]])
-def test_a_picture_that_can_not_be_read_is_named(tmp_path, content):
-    (tmp_path / "frame_0.png").write_bytes(content)
-    with pytest.raises(ImageError, match=r"frame_0\.png"):
-        collect_frames(tmp_path)
-
-
-def test_an_empty_folder_says_what_is_looked_for(tmp_path):
-    with pytest.raises(DataError, match=r"holds no frames; expected pictures .*\.png"):
-        collect_frames(tmp_path)
 
 
 # run
@@ -309,6 +144,36 @@ def test_the_task_comes_from_the_rollouts_metadata_or_a_plan(server, tmp_path):
         fj.run(str(rollout), str(tmp_path / "out"), task_from=str(plan), **options(server))
     given = options(server, task_from=str(plan), max_plan_chars=901)
     assert fj.run(str(rollout), str(tmp_path / "out"), **given).task.endswith(901 * "x")
+
+
+@pytest.mark.parametrize("judge_all", [fj.run, fj.loop])
+def test_a_server_is_looked_at_before_any_frame_is_decoded(
+    server, tmp_path, monkeypatch, judge_all
+):
+    make_rollout(tmp_path / "in").joinpath("frame_4.png").write_bytes(b"torn")
+    monkeypatch.setenv("VLM_EVAL_API_KEY", "k")
+    monkeypatch.setenv("FRAMEJUDGE_VLM_READY_TIMEOUT_S", "0.1")
+    given = options(server, backend="api")
+    paths = str(tmp_path / "in"), str(tmp_path / "out")
+    server.models = ["other", "one-more"]
+    with pytest.raises(ConfigurationError, match=r"model: 'judge' is none of .*: other, one-more"):
+        judge_all(*paths, **given)
+    server.models = Response("no", 401)
+    with pytest.raises(JudgeAuthError, match="HTTP 401"):
+        judge_all(*paths, **given)
+    with pytest.raises(JudgeTransportError, match=r"127\.0\.0\.1:9/v1/models: no connection"):
+        judge_all(*paths, **given | {"endpoint_url": "http://127.0.0.1:9", "timeout_s": 1})
+    for models in (["judge"], None, Response("nothing of the kind"), Response("busy", 400)):
+        server.models = models
+        with pytest.raises((ImageError, IncompleteLoopError), match=r"frame_4\.png"):
+            judge_all(*paths, **given)
+    assert server.requests == []
+
+
+def test_a_self_hosted_server_may_have_another_name_for_its_model(server, tmp_path, caplog):
+    server.models = ["/models/judge.gguf"]
+    assert fj.run(str(make_rollout(tmp_path / "in")), str(tmp_path / "out"), **options(server))
+    assert "'judge' is none of the server's models: /models/judge.gguf" in caplog.text
 
 
 # loop
@@ -420,14 +285,6 @@ def test_a_rollout_that_breaks_everything_costs_no_other(server, tmp_path):
     assert caught.value.n_scored == 2
 
 
-def test_a_pipe_is_no_picture_and_actions_are_no_frames(tmp_path):
-    os.mkfifo(tmp_path / "p.png")
-    np.save(tmp_path / "actions.npy", np.zeros((5, 7), np.float32))
-    np.save(tmp_path / "observation.npy", np.zeros((5, 8, 8, 3), np.uint8))
-    found = collect_frames(tmp_path, frame_selection="final").frames
-    assert [frame.evidence.label for frame in found] == ["observation.npy:4"]
-
-
 def test_a_server_that_fails_leaves_a_rollout_unscored_not_zero(server, tmp_path):
     make_rollouts(tmp_path / "in", 3)
     server.answer = lambda n, _b: Response("no", 400) if n == 1 else completion()
@@ -464,175 +321,38 @@ def test_loop_works_inside_a_running_event_loop(server, tmp_path):
     assert asyncio.run(main()).n_scored == 3
 
 
-# Stored answers and cost
+MEMORY = """
+import resource, sys, framejudge as fj
+def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+given = dict(endpoint_url=sys.argv[3], model="judge", task="t", cache=False, concurrency=4)
+fj.loop(sys.argv[1] + "/few", sys.argv[2] + "/few", **given)
+before = peak()
+fj.loop(sys.argv[1] + "/many", sys.argv[2] + "/many", **given)
+print(peak() - before)
+"""
 
 
-def test_the_same_request_is_paid_for_once_and_says_so(server, tmp_path):
-    for name in ("a", "b", "c"):
-        make_rollout(tmp_path / "in" / name)
-    given = options(server, concurrency=3)
-    report = fj.loop(str(tmp_path / "in"), str(tmp_path / "out"), **given)
-    assert len(server.requests) == 1
-    assert report.n_cache_hits == 2
-    assert report.usage["total_tokens"] == 120
-    first = json.loads((tmp_path / "out" / "rollouts" / "a" / "vlm_eval.json").read_text())
-    again = fj.run(str(tmp_path / "in" / "a"), str(tmp_path / "other"), **options(server))
-    assert len(server.requests) == 1
-    assert again.cache_hit
-    assert again.evidence.model_dump(mode="json") == first["evidence"]
-    assert "stored answer" in again.limitations[-1]
-    assert fj.verify_evidence(tmp_path / "other" / "vlm_eval.json")[0].ok
-    fj.run(str(tmp_path / "in" / "a"), str(tmp_path / "other"), cache=False, **options(server))
-    assert len(server.requests) == 2
-    fj.run(str(tmp_path / "in" / "a"), str(tmp_path / "other"), **options(server, task="another"))
-    assert len(server.requests) == 3
-
-
-def test_an_answer_that_was_rejected_is_not_kept(server, tmp_path):
-    rollout = str(make_rollout(tmp_path / "in"))
-    server.answer = lambda n, _b: completion(finish="length" if n == 0 else "stop")
-    with pytest.raises(JudgeReplyError):
-        fj.run(rollout, str(tmp_path / "out"), **options(server))
-    assert not fj.run(rollout, str(tmp_path / "out"), **options(server)).cache_hit
-
-
-def test_a_stored_answer_that_was_tampered_with_is_asked_for_again(server, tmp_path):
-    rollout = str(make_rollout(tmp_path / "in"))
-    fj.run(rollout, str(tmp_path / "out"), **options(server))
-    with sqlite3.connect(tmp_path / "cache" / "judge" / "answers.sqlite") as db:
-        (value,) = db.execute("SELECT value FROM entries").fetchone()
-        db.execute("UPDATE entries SET value = ?", (value.replace(b"0.9", b"1.0"),))
-    result = fj.run(rollout, str(tmp_path / "out"), **options(server))
-    assert (result.cache_hit, result.score) == (False, 0.9)
-
-
-def test_cost_is_counted_by_the_users_prices_and_limited(server, tmp_path):
-    make_rollouts(tmp_path / "in", 6)
-    prices = tmp_path / "prices.toml"
-    prices.write_text("[judge]\ninput_per_million = 10.0\noutput_per_million = 50\n")
-    given = options(server, prices=str(prices))
-    one = fj.run(str(tmp_path / "in" / "r0"), str(tmp_path / "one"), **given)
-    assert one.cost_usd == pytest.approx((100 * 10 + 20 * 50) / 1e6)
-    with pytest.raises(IncompleteLoopError) as caught:
-        fj.loop(str(tmp_path / "in"), str(tmp_path / "out"), max_cost=0.005, **given)
-    # r0 is stored, r1 to r3 cost 0.006.
-    assert caught.value.n_scored == 4
-    assert caught.value.unscored["r4"] == "not started: max_cost is reached"
-    report = fj.loop(str(tmp_path / "in"), str(tmp_path / "out"), **given)
-    assert report.cost_usd == pytest.approx(2 * 0.002)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (None, "max_cost: 'judge' has no price; priced: none"),
-        ("[other]\ninput_per_million = 1\noutput_per_million = 1", "priced: other"),
-        ('[judge]\ninput_per_million = "x"\noutput_per_million = 1', "wrong: input_per_million"),
-        ("[judge", "can't be read"),
-    ],
-)
-def test_a_limit_that_could_never_trip_is_refused_at_the_start(server, tmp_path, text, message):
-    given = options(server, max_cost=1.0)
-    if text is not None:
-        (tmp_path / "prices.toml").write_text(text)
-        given["prices"] = str(tmp_path / "prices.toml")
-    with pytest.raises(ConfigurationError, match=message):
-        fj.loop(str(make_rollout(tmp_path / "in")), str(tmp_path / "out"), **given)
-    assert server.requests == []
-
-
-def test_the_cache_command_counts_and_drops(server, tmp_path):
-    fj.run(str(make_rollout(tmp_path / "in")), str(tmp_path / "out"), **options(server))
-    assert "1 answers" in command("cache", "stats").stdout
-    assert command("cache", "prune", "--unused-days", "0").stdout == "1 answers dropped\n"
-    assert "0 answers" in command("cache", "stats").stdout
-
-
-# Places behind URLs
-
-
-@pytest.fixture
-def memory():
-    from fsspec.implementations.memory import MemoryFileSystem
-
-    yield MemoryFileSystem()
-    MemoryFileSystem.store.clear()
-
-
-def test_rollouts_are_read_from_and_written_to_a_store(server, tmp_path, memory):
-    make_rollouts(tmp_path / "in", 3)
-    np.save(tmp_path / "in" / "r3.npy", np.full((3, 8, 8, 3), 9, np.uint8))
-    (tmp_path / "in" / "r3").mkdir()
-    (tmp_path / "in" / "r3.npy").rename(tmp_path / "in" / "r3" / "episode.npy")
-    (tmp_path / "in" / "r0" / ".hidden.png").write_bytes(b"no picture")
-    memory.put(str(tmp_path / "in"), "/in", recursive=True)
-    memory.pipe("/rubric.txt", b"be strict")
-    given = options(server, rubric_path="memory://rubric.txt")
-    report = fj.loop("memory://in", "memory://out", **given)
-    assert [row.rollout_id for row in report.rollouts] == ["r0", "r1", "r2", "r3"]
-    written = json.loads(memory.cat("/out/task_success_report.json"))
-    assert written["n_scored"] == 4
-    remote = json.loads(memory.cat("/out/rollouts/r1/vlm_eval.json"))
-    local = fj.run(str(tmp_path / "in" / "r1"), str(tmp_path / "out"), **given)
-    assert remote["rubric"] == "be strict"
-    # The very same frames: where they lie is no part of the request.
-    assert local.cache_hit
-    assert remote["evidence"] == local.evidence.model_dump(mode="json")
-    with pytest.raises(ConfigurationError, match="exists; choose another output"):
-        fj.loop("memory://in", "memory://out", **given)
-    assert fj.loop("memory://in", "memory://out", resume=True, **given).n_reused == 4
-    assert all(found.ok for found in fj.verify_evidence("memory://out/task_success_report.json"))
-    assert fj.promotion_gate("memory://out/rollouts/r2").decision == "promote_checkpoint"
-
-
-def test_s3_is_a_place_too(server, tmp_path, monkeypatch):
-    moto = pytest.importorskip("moto.server")
-    pytest.importorskip("s3fs")
-    for name, value in {
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }.items():
-        monkeypatch.setenv(name, value)
-    running = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    running.start()
-    try:
-        host, port = running.get_host_and_port()
-        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
-        import s3fs
-
-        s3fs.S3FileSystem.clear_instance_cache()
-        store = s3fs.S3FileSystem()
-        store.mkdir("runs")
-        make_rollouts(tmp_path / "in", 2)
-        store.put(str(tmp_path / "in"), "runs/in", recursive=True)
-        report = fj.loop("s3://runs/in", "s3://runs/out", **options(server, concurrency=2))
-        assert [row.rollout_id for row in report.rollouts] == ["r0", "r1"]
-        assert store.exists("runs/out/rollouts/r0/vlm_eval.json")
-        assert json.loads(store.cat("runs/out/task_success_report.json"))["n_scored"] == 2
-        result = fj.run("s3://runs/in/r1", "s3://runs/one.json", **options(server))
-        assert result.cache_hit
-        with pytest.raises(DataError, match="s3://runs/nowhere"):
-            fj.run("s3://runs/nowhere", "s3://runs/one.json", **options(server))
-    finally:
-        running.stop()
-
-
-def test_a_protocol_that_there_is_not_is_said(tmp_path):
-    with pytest.raises(ConfigurationError, match="nope://in"):
-        fj.run("nope://in", str(tmp_path / "out"), task="t", model="m")
+def test_a_thousand_rollouts_take_no_more_memory_than_a_few(server, tmp_path):
+    noise = np.random.default_rng(1).integers(0, 256, (256, 256, 3), np.uint8)
+    (tmp_path / "rollout").mkdir()
+    for number in range(4):
+        (tmp_path / "rollout" / f"{number}.png").write_bytes(frames.encode_png(noise, level=1))
+    for name, count in (("few", 30), ("many", 1000)):
+        (tmp_path / "in" / name).mkdir(parents=True)
+        for number in range(count):
+            (tmp_path / "in" / name / f"r{number}").symlink_to(tmp_path / "rollout")
+    server.keep_requests = False
+    arguments = [str(tmp_path / "in"), str(tmp_path / "out"), server.url]
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY, *arguments], capture_output=True, text=True, check=True
+    )
+    report = json.loads((tmp_path / "out" / "many" / "task_success_report.json").read_text())
+    assert report["n_scored"] == 1000
+    # The frames alone are 800 MB.
+    assert int(done.stdout) < 80
 
 
 # The command
-
-
-def command(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "framejudge", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def test_the_command_exits_by_the_gate(server, tmp_path):
@@ -642,7 +362,11 @@ def test_the_command_exits_by_the_gate(server, tmp_path):
     done = command(*base, "--output", "json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["score"] == 0.9
-    assert command(*base, "--success-threshold", "0.95").returncode == 1
+    shown = command(*base, "--success-threshold", "0.95")
+    assert shown.returncode == 1
+    assert "FAIL  0.90 " in shown.stdout
+    for told in ("place the cube", "judge (self-hosted), 4 frames", "Frame 1 shows it."):
+        assert told in shown.stdout
     assert command(*base, "--success-threshold", "0.95", "--exit-zero").returncode == 0
     assert command(*base, "--success-threshold", "2").returncode == 2
     server.answer = lambda _n, _b: completion(finish="length")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import fields
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -135,26 +136,9 @@ def run(
     """
     from framejudge.rollout import run as judge_one  # noqa: PLC0415 - keeps --help quick
 
-    options: dict[str, Any] = {
-        "task": task,
-        "backend": backend,
-        "model": model,
-        "endpoint_url": endpoint_url,
-        "api_key_env": api_key_env,
-        "frame_selection": frame_selection.value,
-        "max_frames": max_frames,
-        "max_side_px": max_side_px,
-        "frame_format": frame_format.value,
-        "rubric": rubric,
-        "rubric_path": rubric_path,
-        "success_threshold": success_threshold,
-        "timeout_s": timeout_s,
-        "cache": not no_cache,
-        "prices": prices,
-        "max_cost": max_cost,
-    }
+    options = _rollout_options(locals())
     if dry_run:
-        plan = {"task_from": task_from, "max_plan_chars": max_plan_chars}
+        plan = {"task_from": task_from, "max_plan_chars": max_plan_chars, "score": score}
         return _show_plan(input_path, output_path, output, options | plan)
     with Console(stderr=True).status(f"judging {input_path}"):
         result = judge_one(
@@ -165,8 +149,13 @@ def run(
             score=score,
             **options,
         )
-    _print(result.model_dump(mode="json") | {"written_uri": result.result_uri}, output)
-    return int(ExitCode.PASS if result.passed or exit_zero else ExitCode.GATE_FAILED)
+    if output is Output.JSON:
+        _print_json(result.model_dump(mode="json") | {"written_uri": result.result_uri})
+    else:
+        from framejudge.report.rollouts import print_rollout  # noqa: PLC0415
+
+        print_rollout(result, Console())
+    return int(result.verdict.exit_code(exit_zero=exit_zero))
 
 
 def loop(
@@ -215,24 +204,7 @@ def loop(
     """
     from framejudge.rollout import loop as judge_all  # noqa: PLC0415 - keeps --help quick
 
-    options: dict[str, Any] = {
-        "task": task,
-        "backend": backend,
-        "model": model,
-        "endpoint_url": endpoint_url,
-        "api_key_env": api_key_env,
-        "frame_selection": frame_selection.value,
-        "max_frames": max_frames,
-        "max_side_px": max_side_px,
-        "frame_format": frame_format.value,
-        "rubric": rubric,
-        "rubric_path": rubric_path,
-        "success_threshold": success_threshold,
-        "timeout_s": timeout_s,
-        "cache": not no_cache,
-        "prices": prices,
-        "max_cost": max_cost,
-    }
+    options = _rollout_options(locals())
     if dry_run:
         return _show_plan(input_path, output_path, output, options | {"every_folder": True})
     try:
@@ -255,11 +227,22 @@ def loop(
         raise
     for entry in report.unscored:
         print(f"{entry['rollout_id']}: {entry['reason']}", file=sys.stderr)
-    _print(report.model_dump(mode="json"), output)
-    if report.status == "incomplete":
-        return int(ExitCode.INCOMPLETE)
-    passed = report.task_success and report.pass_rate_gate is not False
-    return int(ExitCode.PASS if passed or exit_zero else ExitCode.GATE_FAILED)
+    if output is Output.JSON:
+        _print_json(report.model_dump(mode="json"))
+    else:
+        from framejudge.report.rollouts import print_loop  # noqa: PLC0415
+
+        print_loop(report, Console())
+    return int(report.verdict.exit_code(exit_zero=exit_zero))
+
+
+def _rollout_options(given: dict[str, Any]) -> dict[str, Any]:
+    """The fields of `RolloutOptions` among a command's arguments."""
+    from framejudge.rollout.options import RolloutOptions  # noqa: PLC0415 - keeps --help quick
+
+    names = {field.name for field in fields(RolloutOptions)} - {"input_path", "output_path"}
+    found = {name: value for name, value in given.items() if name in names}
+    return found | {"cache": not given["no_cache"]}
 
 
 def _show_plan(input_path: str, output_path: str, output: Output, options: dict[str, Any]) -> int:
@@ -267,7 +250,7 @@ def _show_plan(input_path: str, output_path: str, output: Output, options: dict[
 
     plan = plan_rollouts(input_path, output_path, **options)
     if output is Output.JSON:
-        _print(plan.model_dump(mode="json"), output)
+        _print_json(plan.model_dump(mode="json"))
     else:
         for rollout in plan.rollouts:
             print(f"{rollout.rollout_id}: {rollout.problem or rollout.task}")
@@ -282,10 +265,5 @@ def _warn(text: str) -> None:
     print(f"Warning: {text}", file=sys.stderr)
 
 
-def _print(record: dict[str, Any], output: Output) -> None:
-    if output is Output.JSON:
-        print(json.dumps(record, indent=2, sort_keys=True))
-        return
-    for key, value in record.items():
-        shown = json.dumps(value) if isinstance(value, (dict, list)) else value
-        print(f"  {key}: {shown}")
+def _print_json(record: dict[str, Any]) -> None:
+    print(json.dumps(record, indent=2, sort_keys=True))

@@ -309,6 +309,8 @@ def _read_video(
             count = None
         if count is None:
             return _sampled(video, label, max_frames, max_side_px, frame_selection)
+        if video.damage:  # its end is not what it was, and the last frames say the most
+            raise DamagedVideoError(f"{file}: {'; '.join(video.damage)}")
         indices = choose(count)
         raw: list[_Raw] = []
         for frame in video.frames(indices=indices, max_side_px=max_side_px):

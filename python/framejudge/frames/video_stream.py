@@ -25,6 +25,8 @@ __all__ = ["Reporter", "Stream", "seconds_of"]
 
 # Reading so many packets and dropping them is cheaper, and surer, than seeking.
 _PACKETS_WORTH_DROPPING = 300
+# Tags of length are rounded, and count what a muxer thinks of the last frame.
+_LENGTH_SLACK_S = 0.5
 
 
 class Reporter(NamedTuple):
@@ -66,6 +68,8 @@ class Stream:
         self.is_suspect = False
         self.is_drained = False
         self.leading_until: int | None = None
+        self._declared_s = declared_seconds(self._stream.metadata.get("DURATION", ""))
+        self._ends_at: int | None = None
 
     def close(self) -> None:
         """Give everything back now."""
@@ -82,6 +86,9 @@ class Stream:
             failure = error
         if packet is not None and (packet.size > 0 or packet.dts is not None):
             self.ordinal += 1
+            if packet.pts is not None:
+                end = packet.pts + (packet.duration or 0)
+                self._ends_at = end if self._ends_at is None else max(self._ends_at, end)
             return packet
         # A read that timed out is an interruption, or whatever the demuxer makes of it.
         limit = self._report.read_timeout_s
@@ -92,6 +99,11 @@ class Stream:
             ) from failure
         if failure is not None:
             self._report.note(f"the stream breaks off after packet {self.ordinal}: {failure}")
+        elif self._declared_s is not None and self._ends_at is not None:
+            # Matroska has no count of frames: where it is cut, nothing else tells.
+            end_s = self._ends_at * self.time_base
+            if end_s < self._declared_s - _LENGTH_SLACK_S:
+                self._report.note(f"the stream ends at {end_s:.2f} s of {self._declared_s:.2f} s")
         return None
 
     def decode(self, packet: Any | None, *, is_wanted: bool = True) -> list[Any]:
@@ -183,6 +195,21 @@ class Stream:
             if packet.is_keyframe and packet.pts is not None and packet.pts > entry.pts:
                 return False
         return False
+
+
+def declared_seconds(text: str) -> float | None:
+    """The length that Matroska's tag of a track gives, as in 00:00:03.000000000.
+
+    >>> declared_seconds("00:01:03.500000000")
+    63.5
+    """
+    parts = text.split(":")
+    try:
+        hours, minutes, seconds = (float(part) for part in parts)
+    except ValueError:
+        return None
+    total = 3600 * hours + 60 * minutes + seconds
+    return total if 0 < total < float("inf") else None
 
 
 def seconds_of(time_base: Any) -> float:

@@ -90,6 +90,11 @@ class JudgeSettings:
     api_key: str = field(default="", repr=False)
 
     @property
+    def models_url(self) -> str:
+        """Of the list of the server's models, beside chat completions."""
+        return f"{self.url.removesuffix('/chat/completions')}/models"
+
+    @property
     def role(self) -> Literal["self-hosted", "hosted-api"]:
         """What evidence calls the endpoint."""
         return "hosted-api" if self.backend == "api" else "self-hosted"

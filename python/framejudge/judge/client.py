@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
 from dataclasses import dataclass
 from typing import Self
 
-from framejudge.errors import JudgeAuthError, JudgeReplyError
+from framejudge.errors import (
+    ConfigurationError,
+    JudgeAuthError,
+    JudgeReplyError,
+    JudgeTransportError,
+)
 from framejudge.judge.backends import JudgeSettings
 from framejudge.judge.parsing import ParsedVerdict, read_completion
 from framejudge.judge.request import JudgeRequest, text_sha256
@@ -16,6 +23,9 @@ from framejudge.schemas import Evidence, ProviderEvidence, RequestEvidence
 __all__ = ["JudgeClient", "JudgeOutcome"]
 
 _AUTH_ERRORS_TO_STOP = 3
+_NAMES_SHOWN = 8
+
+logger = logging.getLogger("framejudge.judge")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +76,31 @@ class JudgeClient:
     async def __aexit__(self, *error: object) -> None:
         """Close it."""
         await self._transport.__aexit__(*error)
+
+    async def check(self) -> None:
+        """Ask the server for its models, before anything is read or decoded for it.
+
+        A self-hosted server is waited for. One that lists no models is not asked further, and a
+        self-hosted one may serve a model under another name: that is a warning.
+
+        Raises:
+            JudgeTransportError: there is no server; `JudgeAuthError` if it refuses the key.
+            ConfigurationError: a hosted one does not have the model.
+        """
+        try:
+            answer = await self._transport.get(self.settings.models_url)
+        except JudgeTransportError as error:
+            if isinstance(error, JudgeAuthError) or error.status_code is None:
+                raise
+            return
+        names = _model_names(answer.text)
+        if not names or self.settings.model in names:
+            return
+        shown = ", ".join(names[:_NAMES_SHOWN]) + (" ..." if len(names) > _NAMES_SHOWN else "")
+        told = f"{self.settings.model!r} is none of the server's models: {shown}"
+        if self.settings.enforces_model:
+            raise ConfigurationError(f"model: {told}")
+        logger.warning("%s; it is asked for all the same", told)
 
     async def ask(self, request: JudgeRequest) -> JudgeOutcome:
         """Put one question and read the answer strictly.
@@ -125,3 +160,14 @@ class JudgeClient:
             prompt_version=request.prompt_version,
         )
         return JudgeOutcome(verdict=completion.verdict, evidence=evidence)
+
+
+def _model_names(body: str) -> list[str]:
+    """The ids of a list of models; none where the answer is something else."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return []
+    entries = found.get("data") if isinstance(found, dict) else None
+    ids = [entry.get("id") for entry in entries or () if isinstance(entry, dict)]
+    return [name for name in ids if isinstance(name, str)]

@@ -107,18 +107,25 @@ class Transport:
             JudgeAuthError: status 401 or 403.
             JudgeTransportError: no connection, another error status, or none before the deadline.
         """
+        return await self._send("POST", self._url, body)
+
+    async def get(self, url: str) -> Answer:
+        """Read another of the server's addresses; as `post` in everything else."""
+        return await self._send("GET", url, None)
+
+    async def _send(self, method: str, url: str, body: Mapping[str, Any] | None) -> Answer:
         attempts: list[Attempt] = []
         try:
             async with asyncio.timeout(self._deadline_s + self._time_to_be_ready()):
-                return await self._post_until_answered(body, attempts)
+                return await self._send_until_answered(method, url, body, attempts)
         except TimeoutError:
             seen = f"; the last: {attempts[-1].error}" if attempts else ""
             raise JudgeTransportError(
                 f"no answer within {self._deadline_s:g} s and {len(attempts)} attempt(s){seen}"
             ) from None
 
-    async def _post_until_answered(
-        self, body: Mapping[str, Any], attempts: list[Attempt]
+    async def _send_until_answered(
+        self, method: str, url: str, body: Mapping[str, Any] | None, attempts: list[Attempt]
     ) -> Answer:
         def wait_or_stop(error: Exception) -> bool | float:
             if not isinstance(error, _Retry):
@@ -140,22 +147,27 @@ class Transport:
                 with attempt:
                     waited_s = time.monotonic() - waited_from if attempts else 0.0
                     try:
-                        return await self._post_once(body, attempts, waited_s)
+                        return await self._send_once(method, url, body, attempts, waited_s)
                     finally:
                         waited_from = time.monotonic()
         except _Retry as error:
             raise error.error from None
         raise AssertionError  # stamina either returns, or raises what the last attempt raised
 
-    async def _post_once(
-        self, body: Mapping[str, Any], attempts: list[Attempt], waited_s: float
+    async def _send_once(
+        self,
+        method: str,
+        url: str,
+        body: Mapping[str, Any] | None,
+        attempts: list[Attempt],
+        waited_s: float,
     ) -> Answer:
         started_at = datetime.now(UTC).isoformat()
         start = time.perf_counter()
         status: int | None = None
         problem: str | None = None
         try:
-            async with self._client.stream("POST", self._url, json=body) as response:
+            async with self._client.stream(method, url, json=body) as response:
                 status = response.status_code
                 text = await _text_of(response)
             if response.is_success:
@@ -182,13 +194,13 @@ class Transport:
             problem = f"HTTP {status}: {self._without_key(text[:_SHOWN])}"
             raise self._status_error(status, problem, response.headers)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            problem = f"{self._url}: no connection ({_kind(error)})"
+            problem = f"{url}: no connection ({_kind(error)})"
             raise self._connection_error(problem) from None
         except httpx.TransportError as error:
-            problem = f"{self._url}: {_kind(error)}"
+            problem = f"{url}: {_kind(error)}"
             raise _Retry(JudgeTransportError(problem), None) from None
         except httpx.InvalidURL as error:
-            problem = f"{self._url}: {error}"
+            problem = f"{url}: {error}"
             raise JudgeTransportError(problem) from None
         except JudgeTransportError as error:
             problem = problem or str(error)
@@ -207,9 +219,8 @@ class Transport:
                 )
 
     def _status_error(self, status: int, problem: str, headers: httpx.Headers) -> Exception:
-        if status in _REFUSED_KEY:
-            return JudgeAuthError(problem)
-        error = JudgeTransportError(problem)
+        error = (JudgeAuthError if status in _REFUSED_KEY else JudgeTransportError)(problem)
+        error.status_code = status
         return _Retry(error, _retry_after_s(headers)) if status in _RETRIED else error
 
     def _connection_error(self, problem: str) -> Exception:

@@ -11,11 +11,16 @@ from rich.table import Table
 from rich.text import Text
 
 from framejudge.metrics.bands import RATE_BANDS, SIMILARITY_BANDS, rate_band
-from framejudge.schemas import ScoreRun, VisionHallucinationMetric, VisionSimilarityMetric
+from framejudge.schemas import (
+    ScoreRun,
+    Verdict,
+    VisionHallucinationMetric,
+    VisionSimilarityMetric,
+)
 from framejudge.schemas.numbers import format_percent, format_score
 from framejudge.schemas.text import printable
 
-__all__ = ["FRAMES_SHOWN", "print_run"]
+__all__ = ["FRAMES_SHOWN", "print_run", "verdict_word"]
 
 FRAMES_SHOWN = ("all", "flagged", "none")
 _AT_MOST = 20
@@ -117,12 +122,18 @@ def _cells(
     yield Text(band, style=_BAND_STYLES.get(band, ""))
 
 
+def verdict_word(verdict: Verdict) -> Text:
+    """Return PASS, FAIL or INCOMPLETE, in its colour."""
+    if verdict.passed:
+        return Text("PASS", style="bold green")
+    if verdict.gate_failed:
+        return Text("FAIL", style="bold red")
+    return Text("INCOMPLETE", style="bold yellow")
+
+
 def _verdict(run: ScoreRun) -> Text:
     verdict = run.verdict
-    word, style = ("PASS", "bold green") if verdict.passed else ("FAIL", "bold red")
-    if not verdict.passed and not verdict.gate_failed:
-        word, style = "INCOMPLETE", "bold yellow"
-    text = Text(word, style=style)
+    text = verdict_word(verdict)
     measured = "nothing scored"
     limit = format_percent(verdict.threshold, edges=[verdict.threshold])
     if verdict.score is not None:

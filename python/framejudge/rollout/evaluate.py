@@ -122,7 +122,9 @@ class Evaluator:
         told = self.options.task if task is None else task
         if self.client is None:
             score = stub_score(str(input_path), told, self.settings.model)
-            return self._without_call(input_path, output, told, score, _STUB_RATIONALE, "the stub")
+            return await asyncio.to_thread(
+                self._without_call, input_path, output, told, score, _STUB_RATIONALE, "the stub"
+            )
         request = await asyncio.to_thread(self.request, input_path, told)
         earlier = self._earlier(output, request) if self.resume else None
         if earlier is None:

@@ -60,6 +60,7 @@ def plan_rollouts(
     every_folder: bool = False,
     task_from: str = "",
     max_plan_chars: int = MAX_PLAN_CHARS,
+    score: float | None = None,
     **options: Any,
 ) -> RolloutPlan:
     """Read the frames and make the requests, send nothing and write nothing.
@@ -70,6 +71,7 @@ def plan_rollouts(
         every_folder: each folder is a rollout, as for `loop`.
         task_from: as `run` takes it.
         max_plan_chars: as `run` takes it.
+        score: as `run` takes it; there is no call then.
         **options: the fields of `RolloutOptions`.
 
     Raises:
@@ -87,7 +89,7 @@ def plan_rollouts(
     possible = [rollout for rollout in planned if rollout.problem is None]
     return RolloutPlan(
         model=evaluator.settings.model,
-        n_calls=0 if evaluator.settings.backend == "stub" else len(possible),
+        n_calls=0 if evaluator.settings.backend == "stub" or score is not None else len(possible),
         request_bytes=sum(rollout.request_bytes for rollout in possible),
         rollouts=planned,
     )

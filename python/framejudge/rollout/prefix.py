@@ -107,7 +107,7 @@ async def loop_async(
         raise ConfigurationError(f"concurrency must be at least 1, got {concurrency!r}")
     if min_pass_rate is not None and not 0 <= min_pass_rate <= 1:
         raise ConfigurationError(f"min_pass_rate must be from 0 to 1, got {min_pass_rate}")
-    evaluator = Evaluator.of(settled, resume=resume)
+    evaluator = await asyncio.to_thread(Evaluator.of, settled, resume=resume)
     report_file = report_path(settled.output_path)
     if not (resume or overwrite) and await asyncio.to_thread(report_file.exists):
         raise ConfigurationError(
@@ -125,6 +125,7 @@ async def loop_async(
         await _judge_all(evaluator, rollouts, results, concurrency, done)
     else:
         async with JudgeClient(evaluator.settings, concurrency=concurrency) as client:
+            await client.check()
             evaluator.client = client
             await _judge_all(evaluator, rollouts, results, concurrency, done)
     unscored = {name: done.reasons[name] for name in rollouts if name in done.reasons}

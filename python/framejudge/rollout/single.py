@@ -73,14 +73,17 @@ async def run_async(
 ) -> RolloutResult:
     """Do what `run` does, in a running event loop."""
     settled = RolloutOptions.of(input_path, output_path, options)
-    evaluator = Evaluator.of(settled)
-    task = task_from_plan(task_from, max_plan_chars=max_plan_chars) if task_from else None
+    evaluator = await asyncio.to_thread(Evaluator.of, settled)
+    task = None
+    if task_from:
+        task = await asyncio.to_thread(task_from_plan, task_from, max_plan_chars=max_plan_chars)
     path, output = place(settled.input_path), result_path(settled.output_path)
     settled.check_output(output)
     if score is not None:
-        return evaluator.override(path, output, score)
+        return await asyncio.to_thread(evaluator.override, path, output, score)
     if evaluator.settings.backend == "stub":
         return await evaluator.evaluate(path, output, task=task)
     async with JudgeClient(evaluator.settings) as client:
+        await client.check()
         evaluator.client = client
         return await evaluator.evaluate(path, output, task=task)

@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from framejudge.schemas.verdict import Verdict
+
 __all__ = [
     "EVIDENCE_SCHEMA",
     "Attempt",
@@ -188,6 +190,29 @@ class RolloutResult(_Record):
     cost_usd: float | None = None
     """None without a price table, 0 for a cache hit; additive."""
 
+    @property
+    def verdict(self) -> Verdict:
+        """Whether it passed, as text and exit status say it."""
+        asked = self.evidence.request if self.evidence else None
+        return Verdict(
+            metric="score",
+            score=self.score,
+            threshold=self.success_threshold,
+            comparison=">=",
+            passed=self.passed,
+            complete=True,
+            gate_failed=not self.passed,
+            n_scored=1,
+            n_total=1,
+            reasons=[] if self.passed else [f"{self.score:g} is below {self.success_threshold:g}"],
+            evidence={
+                "model": self.model,
+                "served_model": self.served_model,
+                "provider_call_made": self.provider_call_made,
+                "request_manifest_sha256": asked.request_manifest_sha256 if asked else None,
+            },
+        )
+
 
 class LoopRow(_Record):
     """One rollout in the loop's report."""
@@ -238,6 +263,30 @@ class LoopReport(_Record):
     """Tokens, summed over the calls that were made."""
     n_cache_hits: int = 0
     cost_usd: float | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether all gates hold, as text and exit status say it."""
+        reasons = [f"{entry['rollout_id']}: {entry['reason']}" for entry in self.unscored]
+        below = []
+        if self.mean_score is not None and self.mean_score < self.success_threshold:
+            below.append(f"the mean {self.mean_score:g} is below {self.success_threshold:g}")
+        rate, least = self.success_rate, self.min_pass_rate
+        if rate is not None and least is not None and rate < least:
+            below.append(f"the share of rollouts that pass, {rate:g}, is below {least:g}")
+        return Verdict(
+            metric="mean_score",
+            score=self.mean_score,
+            threshold=self.success_threshold,
+            comparison=">=",
+            passed=self.task_success and self.pass_rate_gate is not False,
+            complete=self.status == "completed",
+            gate_failed=bool(below),
+            n_scored=self.n_scored,
+            n_total=self.n_total,
+            reasons=[*below, *reasons],
+            evidence={"model": self.model, "n_reused": self.n_reused, "usage": self.usage},
+        )
 
 
 def artifact_json(record: BaseModel) -> str:
