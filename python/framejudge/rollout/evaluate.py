@@ -25,6 +25,7 @@ from framejudge.rollout.evidence_checks import first_problem
 from framejudge.rollout.options import RolloutOptions
 from framejudge.rollout.task import rollout_task
 from framejudge.schemas import Evidence, RolloutResult
+from framejudge.schemas.limitations import limits
 from framejudge.schemas.numbers import round_score
 from framejudge.schemas.rollout import artifact_json
 
@@ -34,12 +35,7 @@ RESULT_FILE = "vlm_eval.json"
 
 logger = logging.getLogger("framejudge.rollout")
 
-_LIMITATIONS = (
-    "The judge saw the listed frames only; what happened between them was not observed.",
-    "One model, one rubric and one threshold gave this score; it is no proof of safety or physics.",
-)
-_NO_CALL = "No VLM call was made: the score comes from {source} and is for testing pipelines only."
-_STORED = "No new call was made: this is the stored answer to an earlier identical request."
+_LIMITATIONS = ("sampled_frames_only", "one_sample_no_proof")
 _STUB_RATIONALE = "Deterministic stub; no model saw this rollout."
 _OVERRIDE_RATIONALE = "The score was given by hand; no model was asked."
 
@@ -123,7 +119,7 @@ class Evaluator:
         if self.client is None:
             score = stub_score(str(input_path), told, self.settings.model)
             return await asyncio.to_thread(
-                self._without_call, input_path, output, told, score, _STUB_RATIONALE, "the stub"
+                self._without_call, input_path, output, told, score, _STUB_RATIONALE, "no_call_stub"
             )
         request = await asyncio.to_thread(self.request, input_path, told)
         earlier = self._earlier(output, request) if self.resume else None
@@ -166,11 +162,11 @@ class Evaluator:
             self.options.task,
             round_score(score),
             _OVERRIDE_RATIONALE,
-            "the option --score",
+            "no_call_override",
         )
 
     def _without_call(
-        self, input_path: Path, output: Path, task: str, score: float, rationale: str, source: str
+        self, input_path: Path, output: Path, task: str, score: float, rationale: str, limit: str
     ) -> RolloutResult:
         result = self._result(
             input_path,
@@ -182,7 +178,7 @@ class Evaluator:
             served_model=None,
             served_model_match_enforced=False,
             provider_success=None,
-            limitations=[*_LIMITATIONS, _NO_CALL.format(source=source)],
+            **limits(*_LIMITATIONS, limit),
             evidence=None,
         )
         self._write(result, output)
@@ -229,7 +225,7 @@ class Evaluator:
             served_model=outcome.evidence.provider.returned_model,
             served_model_match_enforced=self.settings.enforces_model,
             provider_success=outcome.verdict.success,
-            limitations=[*_LIMITATIONS, *([_STORED] if is_stored else [])],
+            **limits(*_LIMITATIONS, *(["stored_answer"] if is_stored else [])),
             evidence=outcome.evidence,
             cache_hit=is_stored,
             cost_usd=self._cost_usd(outcome, is_stored=is_stored),

@@ -26,6 +26,7 @@ from framejudge.metrics.stats import rounded_share, wilson_interval
 from framejudge.rollout.evaluate import RESULT_FILE, Evaluator
 from framejudge.rollout.options import RolloutOptions
 from framejudge.schemas import LoopReport, LoopRow, RolloutResult
+from framejudge.schemas.limitations import limits
 from framejudge.schemas.numbers import round_score
 from framejudge.schemas.rollout import artifact_json
 
@@ -35,12 +36,7 @@ logger = logging.getLogger("framejudge.rollout")
 
 REPORT_FILE = "task_success_report.json"
 
-_LIMITATIONS = (
-    "The gate compares the mean score with the threshold; it is no rate of single rollouts.",
-    "The judge saw chosen frames of each rollout; what happened between them was not observed.",
-    "The scores do not show that the rollouts were physically right or safe.",
-)
-_STUB_LIMITATION = "No VLM call was made: the scores are the stub's, for testing pipelines only."
+_LIMITATIONS = ("mean_is_no_rate", "loop_sampled_frames", "scores_no_proof")
 _NOT_STARTED = "not started: an earlier verdict was rejected"
 _SPENT = "not started: max_cost is reached"
 
@@ -220,7 +216,7 @@ def _report(
     mean = round_score(math.fsum(result.score for result in scored) / n_scored) if scored else None
     pass_rate = rounded_share(n_passed, n_scored) if scored else None
     complete = not unscored and n_scored > 0
-    stub = [_STUB_LIMITATION] if evaluator.settings.backend == "stub" else []
+    stub = ["no_calls_stub"] if evaluator.settings.backend == "stub" else []
     return LoopReport(
         status="completed" if complete else "incomplete",
         model=evaluator.settings.model,
@@ -232,7 +228,7 @@ def _report(
         success_rate=pass_rate,
         mean_score=mean,
         task_success=complete and mean is not None and mean >= options.success_threshold,
-        limitations=[*_LIMITATIONS, *stub],
+        **limits(*_LIMITATIONS, *stub),
         rollouts=[_row(result) for result in scored],
         latency_s=0.0,
         n_scored=n_scored,

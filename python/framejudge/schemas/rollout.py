@@ -183,6 +183,8 @@ class RolloutResult(_Record):
     provider_call_made: bool
     independent_human_label_calibration_established: Literal[False] = False
     limitations: list[str]
+    limitation_ids: list[str] = Field(default_factory=list)
+    """Of the same, in the same order; additive."""
     evidence: Evidence | None
     dry_run: bool = False
     cache_hit: bool = False
@@ -247,6 +249,8 @@ class LoopReport(_Record):
     """mean_score >= success_threshold, and complete."""
     independent_human_label_calibration_established: Literal[False] = False
     limitations: list[str]
+    limitation_ids: list[str] = Field(default_factory=list)
+    """Of the same, in the same order; additive."""
     rollouts: list[LoopRow]
     latency_s: float
     n_scored: int

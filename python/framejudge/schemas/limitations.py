@@ -1,0 +1,86 @@
+"""What an artifact does not show: one sentence under a stable id, the same wherever it applies."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+__all__ = ["LIMITATIONS", "Limits", "limits"]
+
+LIMITATIONS = {
+    "sampled_frames_only": (
+        "The judge saw the listed frames only; what happened between them was not observed."
+    ),
+    "one_sample_no_proof": (
+        "One model, one rubric and one threshold gave this score; it is no proof of safety or "
+        "physics."
+    ),
+    "mean_is_no_rate": (
+        "The gate compares the mean score with the threshold; it is no rate of single rollouts."
+    ),
+    "loop_sampled_frames": (
+        "The judge saw chosen frames of each rollout; what happened between them was not observed."
+    ),
+    "scores_no_proof": ("The scores do not show that the rollouts were physically right or safe."),
+    "no_call_stub": (
+        "No VLM call was made: the score comes from the stub and is for testing pipelines only."
+    ),
+    "no_call_override": (
+        "No VLM call was made: the score comes from the option --score and is for testing "
+        "pipelines only."
+    ),
+    "no_calls_stub": (
+        "No VLM call was made: the scores are the stub's, for testing pipelines only."
+    ),
+    "stored_answer": (
+        "No new call was made: this is the stored answer to an earlier identical request."
+    ),
+    "caller_labels": (
+        "The expected labels are the caller's; nothing here shows that a person set them, or "
+        "independently of the model."
+    ),
+    "one_dataset": (
+        "Every rate describes these items alone; none is an error rate in operation, and none "
+        "shows physical correctness or safety."
+    ),
+    "one_call_per_item": (
+        "Each item was asked once for a model and a rubric, and that score was compared with every "
+        "threshold: configurations that differ by the threshold alone are not independent."
+    ),
+    "some_fixture_scores": (
+        "Some scores were recorded in the dataset (score_source fixture); no model was asked for "
+        "them."
+    ),
+    "some_stub_scores": (
+        "Some scores are the deterministic stub's (score_source stub); no model was asked for them."
+    ),
+    "threshold_from_same_items": (
+        "The threshold was chosen on these very items; the estimate that leaves each one out is "
+        "the one to expect elsewhere, and it is rough where items are few."
+    ),
+    "repeats_first_counts": (
+        "The first answer to each item is the one that is scored; the others only show the spread."
+    ),
+    "controls_no_error_rate": (
+        "A handful of controls shows whether the judge falls for them; it estimates no error rate "
+        "and qualifies no model."
+    ),
+    "controls_need_a_reader": (
+        "Whether a rationale is grounded in the frames is for a person to judge, who sees both."
+    ),
+}
+
+
+class Limits(TypedDict):
+    """The two fields of an artifact; the ids are additive."""
+
+    limitations: list[str]
+    limitation_ids: list[str]
+
+
+def limits(*ids: str) -> Limits:
+    """Return sentences and ids, in the order given.
+
+    >>> limits("no_calls_stub")["limitation_ids"]
+    ['no_calls_stub']
+    """
+    return {"limitations": [LIMITATIONS[name] for name in ids], "limitation_ids": list(ids)}
