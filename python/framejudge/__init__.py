@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from framejudge.encoder.cache_file import EmbeddingFile
     from framejudge.metrics import ScoreRun, score
     from framejudge.rollout import (
+        benchmark,
+        benchmark_async,
         loop,
         loop_async,
         promotion_gate,
@@ -35,6 +37,8 @@ __all__ = [
     "ScoreRun",
     "Verdict",
     "__version__",
+    "benchmark",
+    "benchmark_async",
     "build_info",
     "cosine",
     "data",
@@ -62,6 +66,8 @@ _LAZY = {
     "RolloutResult": "framejudge.schemas",
     "ScoreRun": "framejudge.metrics",
     "Verdict": "framejudge.schemas",
+    "benchmark": "framejudge.rollout",
+    "benchmark_async": "framejudge.rollout",
     "cosine": "framejudge.cosine",
     "data": "framejudge.data",
     "embedders": "framejudge.embedders",

@@ -10,10 +10,13 @@ from framejudge.rollout.gate import (
 )
 from framejudge.rollout.prefix import loop, loop_async
 from framejudge.rollout.single import run, run_async
+from framejudge.rollout.sweep import benchmark, benchmark_async
 
 __all__ = [
     "GateDecision",
     "VerifyReport",
+    "benchmark",
+    "benchmark_async",
     "loop",
     "loop_async",
     "promotion_gate",

@@ -1,4 +1,4 @@
-"""Draws the packaged benchmark datasets: `python -m benchmarks.draw_datasets` writes them anew.
+"""Draws the packaged benchmark datasets: `python tests/draw_datasets.py` writes them anew.
 
 Simple shapes on purpose: they show that a sweep runs and that a check measures, and nothing about
 any model.
