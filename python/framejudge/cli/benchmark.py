@@ -25,6 +25,7 @@ from framejudge.cli.rollouts import (
     Task,
     TimeoutS,
 )
+from framejudge.errors import ConfigurationError
 from framejudge.schemas import ExitCode
 
 __all__ = ["benchmark"]
@@ -118,7 +119,6 @@ def _numbers(text: str) -> list[float] | str:
     try:
         return [float(part) for part in text.split(",") if part.strip()]
     except ValueError:
-        raise typer.BadParameter(
-            f"numbers with commas between them, or auto; got {text!r}",
-            param_hint="--thresholds",
+        raise ConfigurationError(
+            f"thresholds must be numbers with commas between them, or auto; got {text!r}"
         ) from None
