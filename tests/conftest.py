@@ -158,3 +158,12 @@ def write_json(path, value):
     """Write JSON, and the folders above it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value), encoding="utf-8")
+
+
+@pytest.fixture
+def artifacts_fit_their_schemas(tmp_path):
+    """For tests in which framejudge alone writes artifacts: each fits its published schema."""
+    yield
+    import rollout_files
+
+    rollout_files.check_artifacts(tmp_path)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
+import jsonschema
 import numpy as np
 
 from framejudge import frames
+from framejudge.report.json_schema import json_schema
+
+_BY_FILE = {
+    "vlm_eval.json": "vlm_eval",
+    "task_success_report.json": "task_success_report",
+    "vlm_controls.json": "vlm_controls",
+}
+_BY_VERSION = {"npa_vlm_eval_benchmark_report_v2": "vlm_eval_benchmark"}
 
 
 def picture(level, height=24, width=32):
@@ -42,3 +52,16 @@ def command(*arguments):
         text=True,
         check=False,
     )
+
+
+def check_artifacts(folder):
+    """Hold every artifact under a folder against its published schema; say how many there were."""
+    count = 0
+    for file in (path for path in folder.rglob("*.json") if path.is_file()):
+        found = json.loads(file.read_text(encoding="utf-8"))
+        version = found.get("schema_version") if isinstance(found, dict) else None
+        name = _BY_FILE.get(file.name) or _BY_VERSION.get(version)
+        if name is not None:
+            jsonschema.validate(found, json_schema(name))
+            count += 1
+    return count

@@ -18,12 +18,17 @@ if TYPE_CHECKING:
     from framejudge.rollout import (
         benchmark,
         benchmark_async,
+        controls,
+        controls_async,
+        list_backends,
         loop,
         loop_async,
         promotion_gate,
         run,
         run_async,
+        status,
         verify_evidence,
+        workflow,
     )
     from framejudge.schemas import LoopReport, RolloutResult, Verdict
     from framejudge.scorers import similarity
@@ -40,11 +45,14 @@ __all__ = [
     "benchmark",
     "benchmark_async",
     "build_info",
+    "controls",
+    "controls_async",
     "cosine",
     "data",
     "embedders",
     "errors",
     "frames",
+    "list_backends",
     "loop",
     "loop_async",
     "metrics",
@@ -54,7 +62,9 @@ __all__ = [
     "score",
     "scorers",
     "similarity",
+    "status",
     "verify_evidence",
+    "workflow",
 ]
 
 # Public name -> the module that defines it; a submodule maps to itself.
@@ -68,11 +78,14 @@ _LAZY = {
     "Verdict": "framejudge.schemas",
     "benchmark": "framejudge.rollout",
     "benchmark_async": "framejudge.rollout",
+    "controls": "framejudge.rollout",
+    "controls_async": "framejudge.rollout",
     "cosine": "framejudge.cosine",
     "data": "framejudge.data",
     "embedders": "framejudge.embedders",
     "errors": "framejudge.errors",
     "frames": "framejudge.frames",
+    "list_backends": "framejudge.rollout",
     "loop": "framejudge.rollout",
     "loop_async": "framejudge.rollout",
     "metrics": "framejudge.metrics",
@@ -82,7 +95,9 @@ _LAZY = {
     "score": "framejudge.metrics",
     "scorers": "framejudge.scorers",
     "similarity": "framejudge.scorers",
+    "status": "framejudge.rollout",
     "verify_evidence": "framejudge.rollout",
+    "workflow": "framejudge.rollout",
 }
 
 

@@ -20,6 +20,7 @@ from framejudge.rollout.sweep import read_report
 from rollout_files import command, make_rollout
 
 completion = judge_server.completion
+pytestmark = pytest.mark.usefixtures("artifacts_fit_their_schemas")
 AGENCY = {"frame_selection": "sequence", "max_frames": 6, "thresholds": [0.5], "backend": "stub"}
 
 

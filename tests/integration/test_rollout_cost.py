@@ -19,6 +19,7 @@ from framejudge.errors import (
 from rollout_files import command, make_rollout, make_rollouts, options
 
 completion = judge_server.completion
+pytestmark = pytest.mark.usefixtures("artifacts_fit_their_schemas")
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ from framejudge.frames.rollout import collect_frames
 from rollout_files import command, make_rollout, make_rollouts, options, picture, scored
 
 completion = judge_server.completion
+pytestmark = pytest.mark.usefixtures("artifacts_fit_their_schemas")
 
 
 @pytest.fixture

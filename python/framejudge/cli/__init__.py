@@ -6,7 +6,18 @@ from typing import Annotated
 
 import typer
 
-from framejudge.cli import bench, benchmark, cache, demo, evidence, models, rollouts, score
+from framejudge.cli import (
+    bench,
+    benchmark,
+    cache,
+    controls,
+    demo,
+    evidence,
+    info,
+    models,
+    rollouts,
+    score,
+)
 from framejudge.cli.status import with_exit_status
 
 __all__ = ["app"]
@@ -48,8 +59,14 @@ app.command("score")(with_exit_status(score.score))
 app.command("run")(with_exit_status(rollouts.run))
 app.command("loop")(with_exit_status(rollouts.loop))
 app.command("benchmark")(with_exit_status(benchmark.benchmark))
+app.command("controls")(with_exit_status(controls.controls))
 app.command("gate")(with_exit_status(evidence.gate))
 app.command("verify")(with_exit_status(evidence.verify))
+app.command("status")(with_exit_status(info.status))
+app.command("list")(with_exit_status(info.list_backends))
+app.command("workflow")(with_exit_status(info.workflow))
+app.command("toolrefs")(with_exit_status(info.toolrefs))
+app.command("schema")(with_exit_status(info.schema))
 app.command("bench")(with_exit_status(bench.bench))
 for _name, _group in (("cache", cache.app), ("models", models.app)):
     for _command in _group.registered_commands:

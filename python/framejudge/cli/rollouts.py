@@ -15,7 +15,7 @@ from framejudge.cli.progress import stages
 from framejudge.errors import IncompleteLoopError
 from framejudge.schemas import ExitCode
 
-__all__ = ["loop", "run"]
+__all__ = ["loop", "print_json", "run"]
 
 
 class Output(StrEnum):
@@ -150,7 +150,7 @@ def run(
             **options,
         )
     if output is Output.JSON:
-        _print_json(result.model_dump(mode="json") | {"written_uri": result.result_uri})
+        print_json(result.model_dump(mode="json") | {"written_uri": result.result_uri})
     else:
         from framejudge.report.rollouts import print_rollout  # noqa: PLC0415
 
@@ -228,7 +228,7 @@ def loop(
     for entry in report.unscored:
         print(f"{entry['rollout_id']}: {entry['reason']}", file=sys.stderr)
     if output is Output.JSON:
-        _print_json(report.model_dump(mode="json"))
+        print_json(report.model_dump(mode="json"))
     else:
         from framejudge.report.rollouts import print_loop  # noqa: PLC0415
 
@@ -250,7 +250,7 @@ def _show_plan(input_path: str, output_path: str, output: Output, options: dict[
 
     plan = plan_rollouts(input_path, output_path, **options)
     if output is Output.JSON:
-        _print_json(plan.model_dump(mode="json"))
+        print_json(plan.model_dump(mode="json"))
     else:
         for rollout in plan.rollouts:
             print(f"{rollout.rollout_id}: {rollout.problem or rollout.task}")
@@ -265,5 +265,6 @@ def _warn(text: str) -> None:
     print(f"Warning: {text}", file=sys.stderr)
 
 
-def _print_json(record: dict[str, Any]) -> None:
+def print_json(record: dict[str, Any]) -> None:
+    """Print a record for programs."""
     print(json.dumps(record, indent=2, sort_keys=True))

@@ -8,6 +8,7 @@ metadata.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -72,6 +73,7 @@ def collect_frames(
     max_frames: int = 4,
     max_side_px: int = 768,
     frame_format: FrameFormat = "png",
+    share: float = 1.0,
 ) -> CollectedFrames:
     """Find a rollout's frames, choose some, and make them ready.
 
@@ -81,6 +83,7 @@ def collect_frames(
         max_frames: how many may be sent.
         max_side_px: the longer side's greatest length; smaller frames stay as they are.
         frame_format: "png" (deterministic, lossless) or "jpeg".
+        share: of the source, from its start, as if it ended there; at least `max_frames`.
 
     Returns:
         The frames in order, and warnings that name what was left out.
@@ -110,7 +113,8 @@ def collect_frames(
     warnings = found.warnings()
 
     def choose(count: int) -> list[int]:
-        return select_indices(count, max_frames, frame_selection)
+        kept = min(count, max(max_frames, math.ceil(share * count)))
+        return select_indices(kept, max_frames, frame_selection)
 
     if found.pictures:
         raw = _read_pictures(root, found.pictures, choose, max_side_px)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from framejudge.rollout.control_set import controls, controls_async
 from framejudge.rollout.gate import (
     GateDecision,
     VerifyReport,
@@ -11,16 +12,22 @@ from framejudge.rollout.gate import (
 from framejudge.rollout.prefix import loop, loop_async
 from framejudge.rollout.single import run, run_async
 from framejudge.rollout.sweep import benchmark, benchmark_async
+from framejudge.rollout.workflows import list_backends, status, workflow
 
 __all__ = [
     "GateDecision",
     "VerifyReport",
     "benchmark",
     "benchmark_async",
+    "controls",
+    "controls_async",
+    "list_backends",
     "loop",
     "loop_async",
     "promotion_gate",
     "run",
     "run_async",
+    "status",
     "verify_evidence",
+    "workflow",
 ]
