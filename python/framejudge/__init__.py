@@ -23,19 +23,32 @@ if TYPE_CHECKING:
         run_async,
         verify_evidence,
     )
+    from framejudge.rollout.compare_judges import compare_judges, compare_judges_async
+    from framejudge.rollout.compare_preference import (
+        compare_preference,
+        compare_preference_async,
+    )
     from framejudge.schemas import LoopReport, RolloutResult, Verdict
+    from framejudge.schemas.judge_audit import JudgeComparison
+    from framejudge.schemas.preference import PreferenceReport
     from framejudge.scorers import similarity
 
 __all__ = [
     "EmbeddingCache",
     "EmbeddingFile",
     "Encoder",
+    "JudgeComparison",
     "LoopReport",
+    "PreferenceReport",
     "RolloutResult",
     "ScoreRun",
     "Verdict",
     "__version__",
     "build_info",
+    "compare_judges",
+    "compare_judges_async",
+    "compare_preference",
+    "compare_preference_async",
     "cosine",
     "data",
     "embedders",
@@ -58,10 +71,16 @@ _LAZY = {
     "EmbeddingCache": "framejudge.encoder",
     "EmbeddingFile": "framejudge.encoder.cache_file",
     "Encoder": "framejudge.encoder",
+    "JudgeComparison": "framejudge.schemas.judge_audit",
     "LoopReport": "framejudge.schemas",
+    "PreferenceReport": "framejudge.schemas.preference",
     "RolloutResult": "framejudge.schemas",
     "ScoreRun": "framejudge.metrics",
     "Verdict": "framejudge.schemas",
+    "compare_judges": "framejudge.rollout.compare_judges",
+    "compare_judges_async": "framejudge.rollout.compare_judges",
+    "compare_preference": "framejudge.rollout.compare_preference",
+    "compare_preference_async": "framejudge.rollout.compare_preference",
     "cosine": "framejudge.cosine",
     "data": "framejudge.data",
     "embedders": "framejudge.embedders",

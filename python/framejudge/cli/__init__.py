@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from framejudge.cli import bench, cache, demo, evidence, models, rollouts, score
+from framejudge.cli import audits, bench, cache, demo, evidence, models, rollouts, score
 from framejudge.cli.status import with_exit_status
 
 __all__ = ["app"]
@@ -47,6 +47,8 @@ app.command("demo")(with_exit_status(demo.demo))
 app.command("score")(with_exit_status(score.score))
 app.command("run")(with_exit_status(rollouts.run))
 app.command("loop")(with_exit_status(rollouts.loop))
+app.command("compare-judges")(with_exit_status(audits.compare_judges))
+app.command("compare-preference")(with_exit_status(audits.compare_preference))
 app.command("gate")(with_exit_status(evidence.gate))
 app.command("verify")(with_exit_status(evidence.verify))
 app.command("bench")(with_exit_status(bench.bench))

@@ -17,7 +17,7 @@ import stamina
 from framejudge.errors import JudgeAuthError, JudgeTransportError
 from framejudge.schemas import Attempt
 
-__all__ = ["Answer", "Transport"]
+__all__ = ["Answer", "Transport", "decoded"]
 
 _CONNECT_TIMEOUT_S = 5.0
 _MAX_RESPONSE_BYTES = 8 << 20
@@ -147,7 +147,7 @@ class Transport:
         )
         return Answer(
             status_code=status,
-            text=_decoded(received),
+            text=decoded(received),
             content=received,
             request_id=_request_id(response.headers),
             latency_s=latency_s,
@@ -216,7 +216,7 @@ class Transport:
             async with self._client.stream(method, url, json=body) as response:
                 status = response.status_code
                 content = await _content_of(response)
-            text = _decoded(content)
+            text = decoded(content)
             if response.is_success:
                 self._has_answered = True
                 latency_s = round(time.perf_counter() - start, 6)
@@ -301,8 +301,8 @@ async def _content_of(response: httpx.Response) -> bytes:
     return b"".join(parts)
 
 
-def _decoded(content: bytes) -> str:
-    """Decode JSON, which is UTF-8 whatever the header says; other bytes become U+FFFD."""
+def decoded(content: bytes) -> str:
+    """Return a response's text: JSON is UTF-8 whatever the header says; other bytes are U+FFFD."""
     return content.decode("utf-8", "replace")
 
 

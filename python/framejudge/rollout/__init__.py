@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from framejudge.rollout.compare_judges import compare_judges, compare_judges_async
+from framejudge.rollout.compare_preference import compare_preference, compare_preference_async
 from framejudge.rollout.gate import (
     GateDecision,
     VerifyReport,
@@ -14,6 +16,10 @@ from framejudge.rollout.single import run, run_async
 __all__ = [
     "GateDecision",
     "VerifyReport",
+    "compare_judges",
+    "compare_judges_async",
+    "compare_preference",
+    "compare_preference_async",
     "loop",
     "loop_async",
     "promotion_gate",
