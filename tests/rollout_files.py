@@ -16,6 +16,8 @@ _BY_FILE = {
     "vlm_eval.json": "vlm_eval",
     "task_success_report.json": "task_success_report",
     "vlm_controls.json": "vlm_controls",
+    "vlm_judge_disagreement.json": "vlm_judge_disagreement",
+    "vlm_preference_comparison.json": "vlm_preference_comparison",
 }
 _BY_VERSION = {"npa_vlm_eval_benchmark_report_v2": "vlm_eval_benchmark"}
 

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from framejudge.rollout import (
         benchmark,
         benchmark_async,
+        compare_judges,
+        compare_judges_async,
+        compare_preference,
+        compare_preference_async,
         controls,
         controls_async,
         list_backends,
@@ -31,13 +35,17 @@ if TYPE_CHECKING:
         workflow,
     )
     from framejudge.schemas import LoopReport, RolloutResult, Verdict
+    from framejudge.schemas.judge_audit import JudgeComparison
+    from framejudge.schemas.preference import PreferenceReport
     from framejudge.scorers import similarity
 
 __all__ = [
     "EmbeddingCache",
     "EmbeddingFile",
     "Encoder",
+    "JudgeComparison",
     "LoopReport",
+    "PreferenceReport",
     "RolloutResult",
     "ScoreRun",
     "Verdict",
@@ -45,6 +53,10 @@ __all__ = [
     "benchmark",
     "benchmark_async",
     "build_info",
+    "compare_judges",
+    "compare_judges_async",
+    "compare_preference",
+    "compare_preference_async",
     "controls",
     "controls_async",
     "cosine",
@@ -72,7 +84,9 @@ _LAZY = {
     "EmbeddingCache": "framejudge.encoder",
     "EmbeddingFile": "framejudge.encoder.cache_file",
     "Encoder": "framejudge.encoder",
+    "JudgeComparison": "framejudge.schemas.judge_audit",
     "LoopReport": "framejudge.schemas",
+    "PreferenceReport": "framejudge.schemas.preference",
     "RolloutResult": "framejudge.schemas",
     "ScoreRun": "framejudge.metrics",
     "Verdict": "framejudge.schemas",
@@ -80,6 +94,10 @@ _LAZY = {
     "benchmark_async": "framejudge.rollout",
     "controls": "framejudge.rollout",
     "controls_async": "framejudge.rollout",
+    "compare_judges": "framejudge.rollout",
+    "compare_judges_async": "framejudge.rollout",
+    "compare_preference": "framejudge.rollout",
+    "compare_preference_async": "framejudge.rollout",
     "cosine": "framejudge.cosine",
     "data": "framejudge.data",
     "embedders": "framejudge.embedders",

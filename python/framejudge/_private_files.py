@@ -9,7 +9,7 @@ from pathlib import Path
 
 from framejudge.errors import ConfigurationError
 
-__all__ = ["create_private", "refuse_existing"]
+__all__ = ["create_private", "refuse_existing", "refuse_links"]
 
 _OWNER_ONLY = 0o700
 
@@ -25,6 +25,16 @@ def refuse_existing(path: Path) -> None:
         raise ConfigurationError(
             f"{path}: exists; an audit never replaces or repeats what was kept"
         )
+
+
+def refuse_links(folder: Path) -> None:
+    """Refuse a folder that is a link or would be made in one, before anything is paid for.
+
+    Raises:
+        ConfigurationError: the nearest folder that exists is a link.
+    """
+    if isinstance(folder, Path):
+        _nearest_folder(folder.absolute())
 
 
 def create_private(path: Path, content: bytes) -> None:
@@ -63,15 +73,21 @@ def create_private(path: Path, content: bytes) -> None:
 
 
 def _make_folders(folder: Path) -> None:
-    missing = []
+    there = _nearest_folder(folder)
+    missing = folder.relative_to(there).parts
+    for name in missing:
+        there /= name
+        there.mkdir(mode=_OWNER_ONLY)
+
+
+def _nearest_folder(folder: Path) -> Path:
+    """The folder or the nearest above it that exists; refused where it is a link."""
     there = folder
     while not os.path.lexists(there):
-        missing.append(there)
         there = there.parent
     if stat.S_ISLNK(os.lstat(there).st_mode):
         raise ConfigurationError(f"{there}: is a link; an audit is written to folders themselves")
-    for new in reversed(missing):
-        new.mkdir(mode=_OWNER_ONLY)
+    return there
 
 
 def _sync_folder(folder: Path) -> None:

@@ -5,6 +5,7 @@ FramejudgeError
 ├── InputError (ValueError)              an argument, a text or an array that can't be used
 │   └── DataError                        a file, row or field of the input data that can't be used
 ├── ConfigurationError (ValueError)      an option, environment variable or setup that can't work
+│   └── AuditAccessError                 an audit's address or key; it has a reason code
 ├── MissingExtraError (ImportError)      an optional dependency is not installed
 ├── ImageError (ValueError)              a picture that can't be decoded or encoded
 │   ├── UnsupportedImageError            no picture of a known kind, or a coding that isn't read
@@ -32,6 +33,7 @@ import functools
 from collections.abc import Callable
 
 __all__ = [
+    "AuditAccessError",
     "ConfigurationError",
     "DamagedImageError",
     "DamagedVideoError",
@@ -71,6 +73,23 @@ class DataError(InputError):
 
 class ConfigurationError(FramejudgeError, ValueError):
     """An option, environment variable or set-up can't work; the message lists what is accepted."""
+
+
+class AuditAccessError(ConfigurationError):
+    """An audit may not use the address or the key that it was told.
+
+    Attributes:
+        reason_code: which rule, for programs.
+    """
+
+    def __init__(self, message: str, *, reason_code: str) -> None:
+        """Say so, and by which rule."""
+        super().__init__(message)
+        self.reason_code = reason_code
+
+    def __reduce__(self) -> tuple[Callable[..., AuditAccessError], tuple[str]]:
+        """Pickle by the arguments it was made with."""
+        return functools.partial(type(self), reason_code=self.reason_code), (str(self),)
 
 
 class MissingExtraError(FramejudgeError, ImportError):

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from framejudge.cli import (
+    audits,
     bench,
     benchmark,
     cache,
@@ -60,6 +61,8 @@ app.command("run")(with_exit_status(rollouts.run))
 app.command("loop")(with_exit_status(rollouts.loop))
 app.command("benchmark")(with_exit_status(benchmark.benchmark))
 app.command("controls")(with_exit_status(controls.controls))
+app.command("compare-judges")(with_exit_status(audits.compare_judges))
+app.command("compare-preference")(with_exit_status(audits.compare_preference))
 app.command("gate")(with_exit_status(evidence.gate))
 app.command("verify")(with_exit_status(evidence.verify))
 app.command("status")(with_exit_status(info.status))

@@ -15,10 +15,12 @@ __all__ = [
     "BACKENDS",
     "DEFAULT_API_KEY_ENV",
     "DEFAULT_MODEL",
+    "ENDPOINT_ENVS",
     "JudgeSettings",
     "RequestProfile",
     "resolve_judge",
     "resolve_model",
+    "stored_key",
 ]
 
 BackendName = Literal["self-hosted", "api", "stub"]
@@ -32,7 +34,7 @@ _DEFAULT_ENDPOINT = {
     "self-hosted": "http://127.0.0.1:8000/v1",
     "api": "https://api.tokenfactory.nebius.com/v1/",
 }
-_ENDPOINT_ENVS = {
+ENDPOINT_ENVS = {
     "self-hosted": ("FRAMEJUDGE_ENDPOINT_URL", "VLM_EVAL_ENDPOINT_URL", "VLM_EVAL_BASE_URL"),
     "api": (
         "FRAMEJUDGE_API_BASE_URL",
@@ -124,6 +126,7 @@ def resolve_judge(
     endpoint_url: str = "",
     api_key_env: str = DEFAULT_API_KEY_ENV,
     timeout_s: float = 120.0,
+    api_key: str | None = None,
 ) -> JudgeSettings:
     """Settle backend, model, address and key; nothing is sent.
 
@@ -133,6 +136,7 @@ def resolve_judge(
         endpoint_url: a base URL, or one of chat completions; default: the environment's.
         api_key_env: the environment variable that holds the key.
         timeout_s: of one request.
+        api_key: the key itself; None to look it up.
 
     Raises:
         ConfigurationError: an unknown backend, an unusable address, or no key where one is needed.
@@ -153,12 +157,12 @@ def resolve_judge(
         profile=RequestProfile(_PROFILES.get(effective, _COMMON) if name == "api" else _COMMON),
         timeout_s=float(timeout_s),
         ready_timeout_s=_ready_timeout_s(),
-        api_key="" if name == "stub" else _api_key(name, api_key_env),
+        api_key="" if name == "stub" else _checked(_api_key(name, api_key_env, api_key), name),
     )
 
 
 def _completions_url(backend: str, endpoint_url: str) -> str:
-    given = endpoint_url.strip() or _first_env(_ENDPOINT_ENVS[backend])
+    given = endpoint_url.strip() or _first_env(ENDPOINT_ENVS[backend])
     url = (given or _DEFAULT_ENDPOINT[backend]).rstrip("/")
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -170,23 +174,35 @@ def _completions_url(backend: str, endpoint_url: str) -> str:
     return f"{url}/chat/completions" if url.endswith("/v1") else f"{url}/v1/chat/completions"
 
 
-def _api_key(backend: str, api_key_env: str) -> str:
+def _checked(key: str, backend: str) -> str:
+    if backend == "api" and not (key.isprintable() and key.isascii()):
+        raise ConfigurationError("the API key holds characters that an HTTP header can't")
+    return key
+
+
+def _api_key(backend: str, api_key_env: str, given: str | None) -> str:
+    if given is not None:
+        return given
     named = os.environ.get(api_key_env, "").strip()
     if backend == "self-hosted":
         return named
-    key = named or _first_env(_KEY_ENVS) or _stored_key()
+    key = named or _first_env(_KEY_ENVS) or stored_key()
     if not key:
         raise ConfigurationError(
             f"backend 'api' needs a key: set {api_key_env}, {' or '.join(_KEY_ENVS)}, "
             f"or tokens.NEBIUS_TOKEN_FACTORY_KEY in {_CREDENTIALS}"
         )
-    if not key.isprintable() or not key.isascii():
-        raise ConfigurationError("the API key holds characters that an HTTP header can't")
     return key
 
 
-def _stored_key() -> str:
-    """The key in the credentials file: `NEBIUS_TOKEN_FACTORY_KEY` of its `tokens`."""
+def stored_key() -> str:
+    """Return the key in the credentials file, empty where there is none.
+
+    It is `NEBIUS_TOKEN_FACTORY_KEY` of the file's `tokens`.
+
+    Raises:
+        ConfigurationError: a file that can't be read.
+    """
     import yaml  # noqa: PLC0415 - one backend's last resort
 
     path = _CREDENTIALS.expanduser()

@@ -18,7 +18,7 @@ from framejudge.judge.backends import JudgeSettings
 from framejudge.judge.parsing import ParsedVerdict, read_completion
 from framejudge.judge.request import JudgeRequest, text_sha256
 from framejudge.judge.transport import Answer, Transport
-from framejudge.schemas import Evidence, ProviderEvidence, RequestEvidence
+from framejudge.schemas import Evidence, ProviderEvidence
 
 __all__ = ["JudgeClient", "JudgeOutcome"]
 
@@ -132,7 +132,6 @@ class JudgeClient:
         completion = read_completion(
             answer.text, backend=backend, requested_model=self.settings.model
         )
-        manifest = request.manifest
         provider = ProviderEvidence(
             provider_request_id=completion.provider_request_id or answer.request_id,
             returned_model=completion.returned_model,
@@ -144,17 +143,8 @@ class JudgeClient:
             raw_response_sha256=text_sha256(answer.text),
             parser_version=completion.verdict.parser_version,
         )
-        asked = RequestEvidence(
-            requested_at=answer.requested_at,
-            endpoint_role=manifest.endpoint_role,
-            prompt_sha256=manifest.prompt_sha256,
-            rubric_sha256=manifest.rubric_sha256,
-            request_manifest_sha256=manifest.sha256(),
-            request_manifest=manifest,
-            frames=manifest.frames,
-        )
         evidence = Evidence(
-            request=asked,
+            request=request.evidence(answer.requested_at),
             provider=provider,
             attempts=list(answer.attempts),
             prompt_version=request.prompt_version,

@@ -21,10 +21,13 @@ __all__ = [
     "HOSTED_PARSER",
     "SELF_HOSTED_PARSER",
     "Completion",
+    "Message",
     "ParsedVerdict",
+    "parse_bare",
     "parse_hosted",
     "parse_self_hosted",
     "read_completion",
+    "read_message",
     "strict_json",
 ]
 
@@ -48,14 +51,46 @@ class ParsedVerdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Completion:
-    """An accepted answer: a verdict and what the provider says about the call."""
+class _Answered:
+    """What the provider says about the call."""
 
-    verdict: ParsedVerdict
     provider_request_id: str | None
     returned_model: str | None
     finish_reason: str
     usage: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message(_Answered):
+    """A completed answer whose content is still unread."""
+
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion(_Answered):
+    """An accepted answer: a verdict and what the provider says about the call."""
+
+    verdict: ParsedVerdict
+
+
+def parse_bare(content: str) -> ParsedVerdict:
+    """Read a verdict that is one JSON object without anything around it, a fence included.
+
+    Args:
+        content: the message's text.
+
+    Raises:
+        JudgeReplyError: anything else, with what it was.
+
+    >>> parse_bare('{"success": true, "score": 1, "rationale": "Frame 4 shows it"}').score
+    1.0
+    """
+    try:
+        found = strict_json(content)
+    except ValueError as error:
+        _reject("the verdict is not one bare JSON object", str(error), content)
+    return _verdict(found, HOSTED_PARSER, content)
 
 
 def parse_hosted(content: str) -> ParsedVerdict:
@@ -115,6 +150,30 @@ def read_completion(
     Raises:
         JudgeReplyError: refused, cut off, filtered, from another model, or no verdict.
     """
+    message = read_message(body, backend=backend, requested_model=requested_model)
+    parse = parse_hosted if backend == "api" else parse_self_hosted
+    return Completion(
+        verdict=parse(message.content),
+        provider_request_id=message.provider_request_id,
+        returned_model=message.returned_model,
+        finish_reason=message.finish_reason,
+        usage=message.usage,
+    )
+
+
+def read_message(
+    body: str, *, backend: Literal["api", "self-hosted"], requested_model: str
+) -> Message:
+    """Accept or reject a chat completion as `read_completion` does, without reading its content.
+
+    Args:
+        body: the response as text.
+        backend: "api" requires the requested model's own name.
+        requested_model: the model asked for.
+
+    Raises:
+        JudgeReplyError: refused, cut off, filtered, or from another model.
+    """
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -132,13 +191,11 @@ def read_completion(
             "the answer is not complete", f"finish_reason must be 'stop', got {finish_reason!r}", ""
         )
     model = _served_model(answer, backend, requested_model)
-    parse = parse_hosted if backend == "api" else parse_self_hosted
-    verdict = parse(message["content"])
     for key, kind in (("usage", dict), ("id", str)):
         if answer.get(key) is not None and not isinstance(answer[key], kind):
             _reject(f"the response's {key} must be {kind.__name__} or null", "", repr(answer[key]))
-    return Completion(
-        verdict=verdict,
+    return Message(
+        content=message["content"],
         provider_request_id=answer.get("id"),
         returned_model=model,
         finish_reason=finish_reason,
@@ -153,7 +210,9 @@ def strict_json(text: str) -> Any:
         ValueError: anything else, NaN and Infinity among it.
     """
     try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        return json.loads(
+            text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite
+        )
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -168,6 +227,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ValueError(f"{digits[:_SHOWN]} is too large")
+    return value
 
 
 def _without_fence(content: str) -> tuple[str, str]:

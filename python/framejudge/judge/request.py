@@ -11,10 +11,16 @@ from typing import Any
 
 from framejudge.judge.backends import JudgeSettings
 from framejudge.judge.prompt import PROMPT_VERSION, build_prompt
-from framejudge.schemas import FrameEvidence, RequestManifest, Sampling, SubmittedFrame
+from framejudge.schemas import (
+    FrameEvidence,
+    RequestEvidence,
+    RequestManifest,
+    Sampling,
+    SubmittedFrame,
+)
 from framejudge.schemas.rollout import FrameSelection
 
-__all__ = ["JudgeRequest", "sampling_of", "text_sha256"]
+__all__ = ["JudgeRequest", "labelled_image", "sampling_of", "text_sha256"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,17 +34,20 @@ class JudgeRequest:
     max_frames: int
     frames: tuple[SubmittedFrame, ...]
     prompt_version: str = PROMPT_VERSION
+    prompt_suffix: str = ""
+    """What an audit adds; the promotion gate knows of none, and takes no such evidence."""
 
     @cached_property
     def prompt(self) -> str:
         """The text before the frames."""
-        return build_prompt(
+        prompt = build_prompt(
             task=self.task,
             rubric=self.rubric,
             frame_selection=self.frame_selection,
             frame_count=len(self.frames),
             version=self.prompt_version,
         )
+        return prompt + self.prompt_suffix
 
     @cached_property
     def manifest(self) -> RequestManifest:
@@ -54,21 +63,47 @@ class JudgeRequest:
             sampling=sampling_of(frames, strategy=self.frame_selection, max_frames=self.max_frames),
         )
 
+    def evidence(self, requested_at: str) -> RequestEvidence:
+        """Return what is kept of the request once it is sent.
+
+        Args:
+            requested_at: UTC, ISO 8601, just before the call.
+        """
+        return RequestEvidence(
+            requested_at=requested_at,
+            endpoint_role=self.manifest.endpoint_role,
+            prompt_sha256=self.manifest.prompt_sha256,
+            rubric_sha256=self.manifest.rubric_sha256,
+            request_manifest_sha256=self.manifest.sha256(),
+            request_manifest=self.manifest,
+            frames=self.manifest.frames,
+        )
+
     def body(self) -> dict[str, Any]:
         """Return the JSON to send: one user message, each image after its label."""
         content: list[dict[str, Any]] = [{"type": "text", "text": self.prompt}]
         for number, frame in enumerate(self.frames, start=1):
-            data = base64.b64encode(frame.data).decode("ascii")
-            url = f"data:{frame.evidence.media_type};base64,{data}"
-            content += [
-                {"type": "text", "text": f"Frame {number}"},
-                {"type": "image_url", "image_url": {"url": url}},
-            ]
+            content += labelled_image(f"Frame {number}", frame)
         return {
             "model": self.settings.model,
             **self.settings.profile.parameters,
             "messages": [{"role": "user", "content": content}],
         }
+
+
+def labelled_image(label: str, frame: SubmittedFrame) -> list[dict[str, Any]]:
+    """Return the two parts of a message that show an image: its label, then itself.
+
+    Args:
+        label: the text before it.
+        frame: the image.
+    """
+    data = base64.b64encode(frame.data).decode("ascii")
+    url = f"data:{frame.evidence.media_type};base64,{data}"
+    return [
+        {"type": "text", "text": label},
+        {"type": "image_url", "image_url": {"url": url}},
+    ]
 
 
 def sampling_of(

@@ -17,7 +17,7 @@ import stamina
 from framejudge.errors import JudgeAuthError, JudgeTransportError
 from framejudge.schemas import Attempt
 
-__all__ = ["Answer", "Transport"]
+__all__ = ["Answer", "Transport", "decoded"]
 
 _CONNECT_TIMEOUT_S = 5.0
 _MAX_RESPONSE_BYTES = 8 << 20
@@ -28,10 +28,12 @@ _SHOWN = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A response with status 2xx, and the attempts that led to it."""
+    """A response and the attempts that led to it; its status is 2xx unless asked for otherwise."""
 
     status_code: int
     text: str
+    content: bytes
+    """What `text` was decoded from."""
     request_id: str | None
     latency_s: float
     requested_at: str
@@ -109,6 +111,50 @@ class Transport:
         """
         return await self._send("POST", self._url, body)
 
+    async def post_once(self, content: bytes) -> Answer:
+        """Send exactly these bytes exactly once, and return the answer whatever its status.
+
+        Args:
+            content: the request's JSON.
+
+        Raises:
+            JudgeTransportError: no whole answer: no connection, cut off, too long or too late.
+                The message names no address.
+        """
+        started_at = datetime.now(UTC).isoformat()
+        start = time.perf_counter()
+        headers = {"Content-Type": "application/json"}
+        try:
+            async with (
+                asyncio.timeout(self._deadline_s),
+                self._client.stream(
+                    "POST", self._url, content=content, headers=headers
+                ) as response,
+            ):
+                received = await _content_of(response)
+        except TimeoutError:
+            raise JudgeTransportError(f"no answer within {self._deadline_s:g} s") from None
+        except (httpx.RequestError, httpx.InvalidURL) as error:
+            raise JudgeTransportError(self._without_key(_kind(error))) from None
+        latency_s = round(time.perf_counter() - start, 6)
+        status = response.status_code
+        attempt = Attempt(
+            number=1,
+            started_at=started_at,
+            latency_s=latency_s,
+            status_code=status,
+            error=None if response.is_success else f"HTTP {status}",
+        )
+        return Answer(
+            status_code=status,
+            text=decoded(received),
+            content=received,
+            request_id=_request_id(response.headers),
+            latency_s=latency_s,
+            requested_at=started_at,
+            attempts=(attempt,),
+        )
+
     async def get(self, url: str) -> Answer:
         """Read another of the server's addresses; as `post` in everything else."""
         return await self._send("GET", url, None)
@@ -169,7 +215,8 @@ class Transport:
         try:
             async with self._client.stream(method, url, json=body) as response:
                 status = response.status_code
-                text = await _text_of(response)
+                content = await _content_of(response)
+            text = decoded(content)
             if response.is_success:
                 self._has_answered = True
                 latency_s = round(time.perf_counter() - start, 6)
@@ -186,6 +233,7 @@ class Transport:
                 return Answer(
                     status_code=status,
                     text=text,
+                    content=content,
                     request_id=_request_id(response.headers),
                     latency_s=latency_s,
                     requested_at=started_at,
@@ -196,7 +244,7 @@ class Transport:
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             problem = f"{url}: no connection ({_kind(error)})"
             raise self._connection_error(problem) from None
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             problem = f"{url}: {_kind(error)}"
             raise _Retry(JudgeTransportError(problem), None) from None
         except httpx.InvalidURL as error:
@@ -239,8 +287,8 @@ class Transport:
         return text.replace(self._key, "[key]") if self._key else text
 
 
-async def _text_of(response: httpx.Response) -> str:
-    """Read a body of bounded size; bytes that are no UTF-8 become U+FFFD, as everywhere."""
+async def _content_of(response: httpx.Response) -> bytes:
+    """Read a body of bounded size."""
     parts: list[bytes] = []
     size = 0
     async for part in response.aiter_bytes():
@@ -250,7 +298,12 @@ async def _text_of(response: httpx.Response) -> str:
                 f"HTTP {response.status_code}: a response of over {_MAX_RESPONSE_BYTES} bytes"
             )
         parts.append(part)
-    return b"".join(parts).decode(response.charset_encoding or "utf-8", "replace")
+    return b"".join(parts)
+
+
+def decoded(content: bytes) -> str:
+    """Return a response's text: JSON is UTF-8 whatever the header says; other bytes are U+FFFD."""
+    return content.decode("utf-8", "replace")
 
 
 def _retry_after_s(headers: httpx.Headers) -> float | None:

@@ -17,6 +17,8 @@ SCHEMAS = {
     "task_success_report": "framejudge.schemas.rollout:LoopReport",
     "vlm_eval_benchmark": "framejudge.schemas.benchmark:BenchmarkReport",
     "vlm_controls": "framejudge.schemas.controls:ControlsReport",
+    "vlm_judge_disagreement": "framejudge.schemas.judge_audit:JudgeComparison",
+    "vlm_preference_comparison": "framejudge.schemas.preference:PreferenceReport",
     "threshold_decision": "framejudge.rollout.gate:GateDecision",
     "score": "framejudge.schemas.run:ScoreRun",
     "rollout_plan": "framejudge.rollout.plan:RolloutPlan",

@@ -9,6 +9,8 @@ from framejudge.rollout.gate import (
     promotion_gate,
     verify_evidence,
 )
+from framejudge.rollout.image_pair import compare_preference, compare_preference_async
+from framejudge.rollout.judge_pair import compare_judges, compare_judges_async
 from framejudge.rollout.prefix import loop, loop_async
 from framejudge.rollout.single import run, run_async
 from framejudge.rollout.sweep import benchmark, benchmark_async
@@ -19,6 +21,10 @@ __all__ = [
     "VerifyReport",
     "benchmark",
     "benchmark_async",
+    "compare_judges",
+    "compare_judges_async",
+    "compare_preference",
+    "compare_preference_async",
     "controls",
     "controls_async",
     "list_backends",

@@ -125,7 +125,7 @@ class Evaluator:
         earlier = self._earlier(output, request) if self.resume else None
         if earlier is None:
             outcome, is_stored = await self._ask(self.client, request)
-            result = self._judged(request, input_path, output, outcome, is_stored=is_stored)
+            result = self.judged(request, input_path, output, outcome, is_stored=is_stored)
         else:
             self.reused += 1
             result = earlier
@@ -206,7 +206,7 @@ class Evaluator:
         self.spent_usd += math.inf if cost is None else cost
         return cost
 
-    def _judged(
+    def judged(
         self,
         request: JudgeRequest,
         input_path: Path,
@@ -215,6 +215,15 @@ class Evaluator:
         *,
         is_stored: bool,
     ) -> RolloutResult:
+        """Return the result of an answered request; nothing is written.
+
+        Args:
+            request: what was asked.
+            input_path: the rollout.
+            output: where it will be written.
+            outcome: the verdict and its evidence.
+            is_stored: it is an earlier call's.
+        """
         return self._result(
             input_path,
             output,

@@ -67,6 +67,51 @@ LIMITATIONS = {
     "controls_need_a_reader": (
         "Whether a rationale is grounded in the frames is for a person to judge, who sees both."
     ),
+    # compare-judges
+    "audit_agreement_qualifies_no_judge": (
+        "That two judges agree qualifies neither of them; both may be wrong in the same way."
+    ),
+    "audit_disagreement_is_no_ambiguity": (
+        "That two judges disagree does not make the scene ambiguous; one weak judge is enough."
+    ),
+    "audit_one_answer_per_judge": (
+        "Each judge answered once; how much its answers vary was not measured."
+    ),
+    "audit_no_defence_against_in_image_instructions": (
+        "Nothing here keeps a judge from following text that appears inside an image."
+    ),
+    "audit_no_proof_of_absent_defects": (
+        "A visible critical defect that no judge named may be there all the same."
+    ),
+    "audit_frames_are_a_sample": (
+        "The judges saw the listed frames, scaled down; what lies between them, and structures "
+        "thinner than a pixel of theirs, were not seen."
+    ),
+    "audit_no_operational_rate": (
+        "One comparison says nothing about how often judges err, agree or disagree in use."
+    ),
+    # compare-preference
+    "preference_is_no_measurement": (
+        "A preference between two images measures neither task success nor physical correctness "
+        "nor safety."
+    ),
+    "preference_order_and_chance_not_separated": (
+        "Each order was asked once, so that an effect of the order can't be told from answers "
+        "that vary by chance."
+    ),
+    "preference_one_judge": (
+        "One model under one rubric preferred; that it is consistent does not make it right."
+    ),
+    "preference_no_defence_against_in_image_instructions": (
+        "The judge is told to take text inside an image as part of the scene; that is a request, "
+        "not a defence against it."
+    ),
+    "preference_blinding_covers_labels_only": (
+        "Labels and metadata hide which image is which; what can be seen in the images may not."
+    ),
+    "preference_inputs_not_shown_to_match": (
+        "That both images show the same scene under the same conditions was not checked."
+    ),
 }
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "Sampling",
     "SubmittedFrame",
     "artifact_json",
+    "canonical_json",
     "canonical_sha256",
 ]
 
@@ -298,15 +299,25 @@ def artifact_json(record: BaseModel) -> str:
     return json.dumps(record.model_dump(mode="json"), indent=2, sort_keys=True) + "\n"
 
 
-def canonical_sha256(value: Any) -> str:
-    """Return the SHA-256 of a value's canonical JSON.
+def canonical_json(value: Any) -> bytes:
+    """Return a value's canonical JSON: keys sorted, no spaces, characters as they are, UTF-8.
 
-    Canonical: keys sorted, no spaces, characters as they are, UTF-8. NaN is refused.
+    Raises:
+        ValueError: NaN, an infinity or a lone surrogate in it.
 
-    >>> canonical_sha256({"b": 1, "a": "ü"})[:12]
-    '4e7ff4080b1a'
+    >>> canonical_json({"b": 1, "a": "x"})
+    b'{"a":"x","b":1}'
     """
     text = json.dumps(
         value, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False
     )
-    return hashlib.sha256(text.encode()).hexdigest()
+    return text.encode()
+
+
+def canonical_sha256(value: Any) -> str:
+    """Return the SHA-256 of a value's canonical JSON; see `canonical_json`.
+
+    >>> canonical_sha256({"b": 1, "a": "ü"})[:12]
+    '4e7ff4080b1a'
+    """
+    return hashlib.sha256(canonical_json(value)).hexdigest()
