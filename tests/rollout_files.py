@@ -16,6 +16,7 @@ _BY_FILE = {
     "vlm_eval.json": "vlm_eval",
     "task_success_report.json": "task_success_report",
     "vlm_controls.json": "vlm_controls",
+    "vlm_visual_review.json": "vlm_visual_review",
     "vlm_judge_disagreement.json": "vlm_judge_disagreement",
     "vlm_preference_comparison.json": "vlm_preference_comparison",
 }

@@ -18,6 +18,7 @@ from framejudge.cli import (
     models,
     rollouts,
     score,
+    visual_review,
 )
 from framejudge.cli.status import with_exit_status
 
@@ -63,6 +64,7 @@ app.command("benchmark")(with_exit_status(benchmark.benchmark))
 app.command("controls")(with_exit_status(controls.controls))
 app.command("compare-judges")(with_exit_status(audits.compare_judges))
 app.command("compare-preference")(with_exit_status(audits.compare_preference))
+app.command("review-visual")(with_exit_status(visual_review.review_visual))
 app.command("gate")(with_exit_status(evidence.gate))
 app.command("verify")(with_exit_status(evidence.verify))
 app.command("status")(with_exit_status(info.status))

@@ -19,6 +19,7 @@ SCHEMAS = {
     "vlm_controls": "framejudge.schemas.controls:ControlsReport",
     "vlm_judge_disagreement": "framejudge.schemas.judge_audit:JudgeComparison",
     "vlm_preference_comparison": "framejudge.schemas.preference:PreferenceReport",
+    "vlm_visual_review": "framejudge.schemas.visual_review:VisualReview",
     "threshold_decision": "framejudge.rollout.gate:GateDecision",
     "score": "framejudge.schemas.run:ScoreRun",
     "rollout_plan": "framejudge.rollout.plan:RolloutPlan",

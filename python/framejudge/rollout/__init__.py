@@ -14,6 +14,7 @@ from framejudge.rollout.judge_pair import compare_judges, compare_judges_async
 from framejudge.rollout.prefix import loop, loop_async
 from framejudge.rollout.single import run, run_async
 from framejudge.rollout.sweep import benchmark, benchmark_async
+from framejudge.rollout.visual_review import review_visual, review_visual_async
 from framejudge.rollout.workflows import list_backends, status, workflow
 
 __all__ = [
@@ -31,6 +32,8 @@ __all__ = [
     "loop",
     "loop_async",
     "promotion_gate",
+    "review_visual",
+    "review_visual_async",
     "run",
     "run_async",
     "status",

@@ -67,6 +67,35 @@ LIMITATIONS = {
     "controls_need_a_reader": (
         "Whether a rationale is grounded in the frames is for a person to judge, who sees both."
     ),
+    # review-visual
+    "review_is_for_a_reader": (
+        "This is a record for a person to read; it gates nothing and qualifies no deployment."
+    ),
+    "review_holds_no_score": (
+        "It describes what can be seen; it holds no score and touches no gate."
+    ),
+    "review_frames_are_a_sample": (
+        "The model saw the listed frames, scaled down; what lies between them was not seen."
+    ),
+    "review_no_defence_against_in_image_instructions": (
+        "Nothing here keeps the model from following text that appears inside an image."
+    ),
+    "review_signatures_are_not_prose": (
+        "Equal ratings do not mean that the texts agree: both answers are kept, read both."
+    ),
+    "review_order_and_chance_not_separated": (
+        "One request in each order can't tell an effect of the order from chance."
+    ),
+    "review_impression_is_subjective": (
+        "How impressive something looks is one model's impression and measures nothing."
+    ),
+    "review_usefulness_is_a_hypothesis": (
+        "A use that is named is a hypothesis; only a measured test with its consumer confirms it."
+    ),
+    "review_references_unverified": (
+        "References and matched views are kept as they were given; they were neither sent nor "
+        "verified."
+    ),
     # compare-judges
     "audit_agreement_qualifies_no_judge": (
         "That two judges agree qualifies neither of them; both may be wrong in the same way."
