@@ -77,6 +77,30 @@ def test_controls_say_that_they_estimate_nothing(server, tmp_path):
     ]
 
 
+AUDIT = {"api_key_env": "MY_KEY", "task": "place the cube"}
+
+
+def test_audits_say_what_they_do_not_show(server, tmp_path, monkeypatch):
+    monkeypatch.setenv("MY_KEY", "sk-of-a-test")
+    given = AUDIT | {"endpoint_url": server.url}
+    rollout = str(make_rollout(tmp_path / "in"))
+    out = tmp_path / "out"
+    fj.compare_judges(rollout, str(out), primary_model="a", secondary_model="b", **given)
+    found = ids(out / "vlm_judge_disagreement.json")
+    assert len(found) == 7
+    assert "audit_agreement_qualifies_no_judge" in found
+    assert "audit_no_defence_against_in_image_instructions" in found
+    pictures = [str(tmp_path / "in" / f"frame_{number}.png") for number in (0, 1)]
+    fj.compare_preference(*pictures, str(out), model="a", **given)
+    found = ids(out / "vlm_preference_comparison.json")
+    assert len(found) == 6
+    assert "preference_order_and_chance_not_separated" in found
+    fj.review_visual(rollout, str(out), model="a", **given)
+    found = ids(out / "vlm_visual_review.json")
+    assert len(found) == 9
+    assert {"review_references_unverified", "review_order_and_chance_not_separated"} <= set(found)
+
+
 def test_a_sentence_stands_alone():
     for name, text in LIMITATIONS.items():
         assert name == name.lower()

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 import framejudge as fj
+import judge_server
 from framejudge.report.json_schema import SCHEMAS, json_schema
 from framejudge.rollout.workflows import TOOL_REFS
 from rollout_files import check_artifacts, command, make_rollouts
@@ -114,3 +115,58 @@ def test_every_schema_is_one_and_is_printed():
     done = command("schema", "other")
     assert done.returncode == 2
     assert "schema must be one of vlm_eval, evidence" in done.stderr
+
+
+@pytest.fixture
+def server():
+    with judge_server.JudgeServer() as running:
+        yield running
+
+
+PREFERENCE = {
+    "preference": "tie",
+    "confidence": "high",
+    "observable_support": ["both are gray"],
+    "critical_defects": {"A": ["none visible"], "B": ["none visible"]},
+    "uncertainty": "none",
+}
+
+
+@pytest.mark.parametrize("name", TOOL_REFS)
+def test_every_command_of_a_stage_runs_and_prints_json(server, tmp_path, monkeypatch, name):
+    def answer(_number, body):
+        pair = "IMAGE A" in json.dumps(body)
+        return judge_server.completion(PREFERENCE if pair else None, model=body["model"])
+
+    server.answer = answer
+    make_rollouts(tmp_path / "in", 2)
+    (tmp_path / "scene_reasoning.json").write_text('{"analysis": "pick it up, put it down"}')
+    for variable in ("VLM_EVAL_API_KEY", "NEBIUS_TOKEN_FACTORY_KEY"):
+        monkeypatch.setenv(variable, "sk-of-a-stage")
+    monkeypatch.setenv("FRAMEJUDGE_CACHE_DIR", str(tmp_path / "cache"))
+    given = {
+        "rollouts_uri": str(tmp_path / "in" / "r0"),
+        "scores_uri": str(tmp_path / "out"),
+        "report_uri": str(tmp_path / "out" / "report.json"),
+        "plan_uri": f"{tmp_path}/",
+        "dataset_uri": "sample",
+        "vlm_backend": "api",
+        "task": "place the cube",
+        "frame_selection": "keyframes",
+        "max_frames": "2",
+        "success_threshold": "0.95",
+        "thresholds": "0.5",
+        "rubrics": "default",
+        "models": "judge",
+        "primary_model": "one",
+        "secondary_model": "two",
+        "model": "judge",
+        "baseline_uri": str(tmp_path / "in" / "r0" / "frame_0.png"),
+        "candidate_uri": str(tmp_path / "in" / "r1" / "frame_1.png"),
+    }
+    argv = [part.format(**given) for part in TOOL_REFS[name]]
+    done = command(*argv[1:], "--endpoint-url", server.url)
+    # The gate does not hold, and the runner reads that from the JSON.
+    assert done.returncode == 0, done.stderr
+    assert isinstance(json.loads(done.stdout), dict)
+    assert server.requests
