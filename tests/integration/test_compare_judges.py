@@ -74,6 +74,10 @@ def artifact(tmp_path):
     return json.loads((tmp_path / "out" / FILE).read_text())
 
 
+def words(text):
+    return set(text.split())
+
+
 def mode(path):
     return stat.S_IMODE(path.lstat().st_mode)
 
@@ -334,12 +338,12 @@ def test_the_artifact_has_every_documented_key_and_no_secret(server, tmp_path):
     compare(server, tmp_path)
     text = (tmp_path / "out" / FILE).read_text()
     written = json.loads(text)
-    assert set(written) == set(
+    assert set(written) == words(
         "schema_version status passed escalation_required deployment_status "
         "operational_rate_estimated input_path output_path result_uri task rubric "
         "success_threshold frame_selection frame_count shared_frame_sha256 common_request_sha256 "
         "requests_differ_only_by_model primary secondary score_delta_secondary_minus_primary "
-        "generated_at limitations dry_run limitation_ids".split()
+        "generated_at limitations dry_run limitation_ids"
     )
     assert written["schema_version"] == "npa_vlm_judge_comparison_v1"
     assert written["deployment_status"] == "audit_only"
@@ -525,10 +529,10 @@ def test_the_command_says_how_it_ended_and_nothing_that_a_judge_wrote(
     done = command(*arguments(server, tmp_path, "--output", "json"))
     assert done.returncode == code, done.stderr
     shown = json.loads(done.stdout)
-    assert set(shown) == set(
+    assert set(shown) == words(
         "schema_version status passed escalation_required deployment_status "
         "operational_rate_estimated requests_differ_only_by_model frame_count primary secondary "
-        "artifact_written dry_run".split()
+        "artifact_written dry_run"
     )
     assert shown["primary"] == {
         "model": "judge-a",
@@ -584,7 +588,5 @@ def test_a_dry_run_sends_and_writes_nothing(server, tmp_path, output):
 
 def test_importing_framejudge_loads_no_audit():
     code = "import framejudge, sys; print([m for m in sys.modules if 'rollout' in m])"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
