@@ -523,6 +523,7 @@ def test_an_output_in_a_wrong_place_is_refused_before_anything_is_sent(server, t
     for out, message in (
         ("other.json", f"a .json file must be called {FILE}"),
         ("link", "link: is a link"),
+        ("one.png/x", "no folder that can be written to"),
     ):
         with pytest.raises(ConfigurationError, match=message):
             fj.compare_preference(one, two, str(tmp_path / out), **given(server))
