@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import struct
 import time
@@ -17,7 +18,7 @@ from framejudge.errors import JudgeAuthError, JudgeReplyError, JudgeTransportErr
 from framejudge.judge import JudgeClient, JudgeRequest, resolve_judge
 from framejudge.schemas import FrameEvidence, SubmittedFrame
 
-completion = judge_server.completion
+completion, GOOD = judge_server.completion, judge_server.GOOD
 
 KEY = "sk-not-for-any-log"
 
@@ -272,6 +273,24 @@ def test_a_slow_response_ends_with_the_timeout(server, monkeypatch):
 def test_an_error_body_that_echoes_the_key_is_shown_without_it(server, monkeypatch):
     server.answer = lambda _number, _body: Response(f"bad key {KEY}", 403)
     assert "bad key [key]" in str(failure(settings(server, monkeypatch)))
+
+
+@pytest.mark.parametrize("charset", ["bogus", "hex", "unicode_escape", "latin-1"])
+def test_json_is_utf_8_whatever_the_header_says(server, monkeypatch, charset):
+    body = json.dumps(completion(GOOD | {"rationale": "ü\\ud"}), ensure_ascii=False)
+    headers = {"content-type": f"application/json; charset={charset}"}
+    server.answer = lambda _n, _b: Response(body.encode(), headers=headers)
+    (outcome,) = ask(settings(server, monkeypatch))
+    assert outcome.evidence.provider.raw_response == body
+    assert outcome.verdict.rationale == "ü\\ud"
+
+
+def test_a_body_that_is_not_coded_as_it_says_is_tried_again(server, monkeypatch):
+    torn = Response("junk", headers={"content-encoding": "gzip"})
+    server.answer = lambda n, body: completion(model=body["model"]) if n else torn
+    (outcome,) = ask(settings(server, monkeypatch))
+    assert [attempt.status_code for attempt in outcome.evidence.attempts] == [200, 200]
+    assert "DecodingError" in outcome.evidence.attempts[0].error
 
 
 def test_bytes_that_are_no_utf_8_are_kept_as_decoded_text(server, monkeypatch):

@@ -58,3 +58,11 @@ def arrays() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     matrix: NDArray[np.float32] = fj.cosine.matrix(vectors, vectors)
     pairs: NDArray[np.float32] = fj.similarity(["a"], ["b"])
     return np.concatenate([scores.ravel(), matrix.ravel(), pairs]), indices
+
+
+def audits() -> tuple[float | None, str]:
+    judges: fj.JudgeComparison = fj.compare_judges(
+        "rollout", "out", primary_model="a", secondary_model="b", task="place the cube"
+    )
+    preference: fj.PreferenceReport = fj.compare_preference("a.png", "b.png", "out", task="t")
+    return judges.score_delta_secondary_minus_primary, preference.status

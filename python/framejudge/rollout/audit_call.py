@@ -15,6 +15,7 @@ from framejudge.judge import JudgeSettings
 from framejudge.judge.parsing import Message, read_message, strict_json
 from framejudge.judge.request import text_sha256
 from framejudge.judge.transport import Answer, Transport
+from framejudge.rollout.options import RolloutOptions
 from framejudge.schemas import ProviderEvidence
 from framejudge.schemas.judge_audit import AUDIT_ERROR_TYPES, AuditStage
 from framejudge.schemas.text import is_unicode
@@ -76,7 +77,8 @@ def audit_path(output_path: str, file_name: str) -> Path:
         file_name: the artifact's one name.
 
     Raises:
-        ConfigurationError: another name that ends in .json, something that exists, or a link.
+        ConfigurationError: another name that ends in .json, something that exists, a link, or no
+            right to write there.
     """
     if not output_path.strip():
         raise ConfigurationError("output_path must not be empty")
@@ -88,6 +90,7 @@ def audit_path(output_path: str, file_name: str) -> Path:
     path = path if path.suffix == ".json" else path / file_name
     refuse_existing(path)
     refuse_links(path.parent)
+    RolloutOptions.check_output(path)
     return path
 
 

@@ -197,6 +197,13 @@ def parse_preference(content: str) -> PreferenceVerdict:
 
     Raises:
         AuditFailure: anything else, with what it was.
+
+    >>> parse_preference(
+    ...     '{"preference": "A", "confidence": "high", "observable_support": ["A is level"],'
+    ...     ' "critical_defects": {"A": ["none visible"], "B": ["it leans"]},'
+    ...     ' "uncertainty": "the back is hidden"}'
+    ... ).preference
+    'A'
     """
     found = read_content(content)
     try:

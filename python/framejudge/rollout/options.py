@@ -89,7 +89,8 @@ class RolloutOptions:
             raise ConfigurationError(f"no option {unknown[0]!r}; accepted: {', '.join(known)}")
         return cls(input_path=str(input_path), output_path=str(output_path), **options)
 
-    def check_output(self, file: Path) -> None:
+    @staticmethod
+    def check_output(file: Path) -> None:
         """Refuse a file that could not be written, before anything is paid for.
 
         Raises:
