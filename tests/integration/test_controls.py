@@ -12,6 +12,7 @@ import framejudge as fj
 import judge_server
 from framejudge import frames
 from framejudge.errors import ConfigurationError, JudgeReplyError
+from framejudge.report.controls import write_page
 from rollout_files import command, make_rollout, options
 
 completion = judge_server.completion
@@ -83,7 +84,7 @@ def test_an_honest_judge_passes_only_the_complete_one(server, tmp_path):
     assert "controls_no_error_rate" in report.limitation_ids
     written = json.loads((tmp_path / "out" / "vlm_controls.json").read_text())
     assert written == report.model_dump(mode="json")
-    page = (tmp_path / "out" / "vlm_controls.html").read_text()
+    page = write_page(report, tmp_path / "out").read_text()
     assert page.count("<img ") == 12
     assert "&lt;b&gt;&amp; so" in page
     assert "<b>" not in page

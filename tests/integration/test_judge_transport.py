@@ -14,7 +14,12 @@ import pytest
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 import judge_server
-from framejudge.errors import JudgeAuthError, JudgeReplyError, JudgeTransportError
+from framejudge.errors import (
+    ConfigurationError,
+    JudgeAuthError,
+    JudgeReplyError,
+    JudgeTransportError,
+)
 from framejudge.judge import JudgeClient, JudgeRequest, resolve_judge
 from framejudge.schemas import FrameEvidence, SubmittedFrame
 
@@ -327,3 +332,19 @@ def test_no_more_calls_than_allowed_run_at_once(server, monkeypatch):
     outcomes = ask(settings(server, monkeypatch), times=24)
     assert all(outcome.verdict.success for outcome in outcomes)
     assert 1 < server.most_at_once <= 8
+
+
+def test_an_answer_that_could_not_be_written_again_is_rejected(server, monkeypatch):
+    usage = {}
+    for _ in range(300):
+        usage = {"deeper": usage}
+    server.answer = lambda _n, _b: {**judge_server.completion(), "usage": usage}
+    error = failure(settings(server, monkeypatch))
+    assert isinstance(error, JudgeReplyError)
+    assert str(error) == "the response nests deeper than 64"
+
+
+def test_what_may_be_the_key_itself_is_not_shown():
+    with pytest.raises(ConfigurationError) as caught:
+        resolve_judge(backend="api", api_key_env="sk-the-key-by-mistake")
+    assert "sk-" not in str(caught.value)

@@ -60,7 +60,8 @@ def controls(
     Exit status: 0 only the complete one passed and the others scored 0.0, 1 not so, 2 usage,
     3 a control without a verdict.
     """
-    from framejudge.report.controls import print_controls  # noqa: PLC0415 - keeps --help quick
+    from framejudge._files import place  # noqa: PLC0415 - keeps --help quick
+    from framejudge.report.controls import print_controls, write_page  # noqa: PLC0415
     from framejudge.rollout import controls as judge_all  # noqa: PLC0415
 
     with Console(stderr=True).status(f"judging controls of {input_path}"):
@@ -82,10 +83,11 @@ def controls(
             success_threshold=success_threshold,
             timeout_s=timeout_s,
         )
+    page = write_page(report, place(output_path)) if output_path else None
     if output is Output.JSON:
         print_json(report.model_dump(mode="json"))
     else:
         print_controls(report, Console())
-        if output_path:
-            print(f"Look at {output_path.rstrip('/')}/vlm_controls.html")
+        if page is not None:
+            print(f"Look at {page}")
     return int(report.verdict.exit_code(exit_zero=exit_zero))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from urllib.parse import urlsplit
 
 from framejudge.errors import AuditAccessError, ConfigurationError
@@ -11,6 +10,7 @@ from framejudge.judge.backends import (
     DEFAULT_API_KEY_ENV,
     ENDPOINT_ENVS,
     JudgeSettings,
+    check_key_name,
     resolve_judge,
     stored_key,
 )
@@ -19,7 +19,6 @@ __all__ = ["AUDIT_KEY_ENVS", "resolve_audit_judge"]
 
 _STORE_ENV = "NEBIUS_TOKEN_FACTORY_KEY"
 AUDIT_KEY_ENVS = (DEFAULT_API_KEY_ENV, _STORE_ENV)
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def resolve_audit_judge(
@@ -41,8 +40,7 @@ def resolve_audit_judge(
         AuditAccessError: an address or a key that may not be used, with the rule's code.
         ConfigurationError: an address that can't work.
     """
-    if not _IDENTIFIER.fullmatch(api_key_env):  # not echoed: it may be the key itself
-        raise ConfigurationError("api_key_env must be the name of an environment variable")
+    check_key_name(api_key_env)
     endpoint_url = endpoint_url.strip()
     if endpoint_url:
         parts = urlsplit(endpoint_url)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ __all__ = [
     "ENDPOINT_ENVS",
     "JudgeSettings",
     "RequestProfile",
+    "check_key_name",
     "resolve_judge",
     "resolve_model",
     "stored_key",
@@ -49,6 +51,7 @@ _KEY_ENVS = ("NEBIUS_TOKEN_FACTORY_KEY", "OPENAI_API_KEY")
 _READY_ENVS = ("FRAMEJUDGE_VLM_READY_TIMEOUT_S", "NPA_VLM_READY_TIMEOUT_S")
 _DEFAULT_READY_TIMEOUT_S = 600.0
 _CREDENTIALS = Path("~/.npa/credentials.yaml")
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +152,7 @@ def resolve_judge(
         raise ConfigurationError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
     if not timeout_s > 0:
         raise ConfigurationError(f"timeout_s must be above 0, got {timeout_s}")
+    check_key_name(api_key_env)
     effective = resolve_model(name, model)
     return JudgeSettings(
         backend=name,
@@ -159,6 +163,16 @@ def resolve_judge(
         ready_timeout_s=_ready_timeout_s(),
         api_key="" if name == "stub" else _checked(_api_key(name, api_key_env, api_key), name),
     )
+
+
+def check_key_name(api_key_env: str) -> None:
+    """Refuse what is no environment variable's name; it is not shown, as it may be the key itself.
+
+    Raises:
+        ConfigurationError: it is none.
+    """
+    if not _IDENTIFIER.fullmatch(api_key_env):
+        raise ConfigurationError("api_key_env must be the name of an environment variable")
 
 
 def _completions_url(backend: str, endpoint_url: str) -> str:
@@ -214,9 +228,11 @@ def stored_key() -> str:
         raise ConfigurationError(f"{path} can't be read") from None
     except yaml.YAMLError:  # its text would show the line, and with it the key
         raise ConfigurationError(f"{path} is not YAML") from None
-    tokens = found.get("tokens") if isinstance(found, dict) else None
-    key = tokens.get("NEBIUS_TOKEN_FACTORY_KEY") if isinstance(tokens, dict) else None
-    return key.strip() if isinstance(key, str) else ""
+    tokens = found.get("tokens", {}) if isinstance(found, dict) else None
+    key = tokens.get("NEBIUS_TOKEN_FACTORY_KEY", "") if isinstance(tokens, dict) else None
+    if not isinstance(key, str):
+        raise ConfigurationError(f"{path} must map tokens to an object of texts")
+    return key.strip()
 
 
 def _ready_timeout_s() -> float:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
 from framejudge.errors import JudgeReplyError
+from framejudge.schemas.text import is_unicode
 
 __all__ = [
     "FENCE_SUFFIX",
@@ -29,6 +30,7 @@ __all__ = [
     "read_completion",
     "read_message",
     "strict_json",
+    "unkeepable",
 ]
 
 HOSTED_PARSER = "npa_vlm_eval_hosted_json_v1"
@@ -37,6 +39,7 @@ FENCE_SUFFIX = "+markdown-fence-v1"
 
 _FENCE = re.compile(r"```(?:json)?(.*)```", re.IGNORECASE | re.DOTALL)
 _SHOWN = 200
+_MAX_DEPTH = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +183,8 @@ def read_message(
         _reject("the response is not JSON", str(error), body)
     if not isinstance(answer, dict):
         _reject("the response is not a JSON object", "", body)
+    if problem := unkeepable(answer):
+        _reject(f"the response {problem}", "", "")
     choice = _first_choice(answer, body)
     message = choice["message"]
     refusal = message.get("refusal")
@@ -293,3 +298,21 @@ def _served_model(answer: dict[str, Any], backend: str, requested: str) -> str |
 def _reject(what: str, why: str, shown: str) -> NoReturn:
     excerpt = f": {shown[:_SHOWN]!r}" if shown else ""
     raise JudgeReplyError(f"{what}{f' ({why})' if why else ''}{excerpt}")
+
+
+def unkeepable(value: Any) -> str | None:
+    """Return what keeps a JSON value from being written as JSON again; None for nothing."""
+    level, depth = [value], 0
+    while level:
+        if depth > _MAX_DEPTH:
+            return f"nests deeper than {_MAX_DEPTH}"
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, str) and not is_unicode(item):
+                return "holds a lone surrogate"
+            if isinstance(item, dict):
+                below += [*item.keys(), *item.values()]
+            elif isinstance(item, list):
+                below += item
+        level, depth = below, depth + 1
+    return None

@@ -5,19 +5,24 @@ from __future__ import annotations
 import base64
 import html
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from framejudge._files import write_atomically
 from framejudge.report.rollouts import score_bar
 from framejudge.report.text import verdict_word
+from framejudge.schemas import FrameEvidence
 from framejudge.schemas.controls import ControlResult, ControlsReport
 from framejudge.schemas.numbers import format_score
 from framejudge.schemas.text import printable
 
-__all__ = ["controls_page", "print_controls"]
+__all__ = ["PAGE_FILE", "controls_page", "print_controls", "write_page"]
+
+PAGE_FILE = "vlm_controls.html"
 
 _EXPECTED = {True: "should pass", False: "must score 0.0, success false"}
 
@@ -74,6 +79,29 @@ def print_controls(report: ControlsReport, console: Console) -> None:
     console.print(line)
     for text in report.limitations:
         console.print(Text(f"  - {text}", style="dim"), soft_wrap=True)
+
+
+def write_page(report: ControlsReport, folder: Path) -> Path:
+    """Write a page with every frame beside what the judge said, and return where it is.
+
+    Args:
+        report: what `controls` returned.
+        folder: its `output_path`, where the frames are.
+    """
+    pictures: dict[str, list[bytes]] = {
+        control.kind: [
+            (folder / "frames" / control.kind / f"{number:03d}.{_suffix(frame)}").read_bytes()
+            for number, frame in enumerate(control.evidence.request.frames, start=1)
+        ]
+        for control in report.controls
+    }
+    page = folder / PAGE_FILE
+    write_atomically(page, controls_page(report, pictures).encode())
+    return page
+
+
+def _suffix(frame: FrameEvidence) -> str:
+    return frame.media_type.partition("/")[2]
 
 
 def controls_page(report: ControlsReport, pictures: Mapping[str, Sequence[bytes]]) -> str:

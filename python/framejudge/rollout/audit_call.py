@@ -12,13 +12,12 @@ from framejudge._files import place
 from framejudge._private_files import refuse_existing, refuse_links
 from framejudge.errors import ConfigurationError, JudgeReplyError, JudgeTransportError
 from framejudge.judge import JudgeSettings
-from framejudge.judge.parsing import Message, read_message, strict_json
+from framejudge.judge.parsing import Message, read_message, strict_json, unkeepable
 from framejudge.judge.request import text_sha256
 from framejudge.judge.transport import Answer, Transport
 from framejudge.rollout.options import RolloutOptions
 from framejudge.schemas import ProviderEvidence
 from framejudge.schemas.judge_audit import AUDIT_ERROR_TYPES, AuditStage
-from framejudge.schemas.text import is_unicode
 
 __all__ = [
     "UNPARSED",
@@ -35,7 +34,6 @@ __all__ = [
 UNPARSED = "npa_vlm_eval_unparsed_v1"
 
 _MESSAGE_CHARS = 1000
-_MAX_DEPTH = 64
 _ESCAPED = re.compile(r"\\u00([0-9a-fA-F]{2})")
 _WITHHELD = "the response repeats the API key; it is not kept"
 
@@ -152,7 +150,7 @@ def read_answer(exchange: Exchange, requested_model: str) -> Message:
         raise AuditFailure("response_decode", f"the response is not JSON: {error}") from None
     if not isinstance(found, dict):
         raise AuditFailure("response_decode", "the response is not a JSON object")
-    if problem := _unkeepable(found):
+    if problem := unkeepable(found):
         raise AuditFailure("response_decode", f"the response {problem}")
     choices = found.get("choices")
     if isinstance(choices, list) and len(choices) > 1:
@@ -178,7 +176,7 @@ def read_content(content: str) -> Any:
         raise AuditFailure(
             "response_contract", f"the content is not bare JSON ({error}): {content[:200]!r}"
         ) from None
-    if problem := _unkeepable(found):
+    if problem := unkeepable(found):
         raise AuditFailure("response_contract", f"the verdict {problem}")
     return found
 
@@ -215,7 +213,7 @@ def _as_far_as_readable(body: str) -> Message:
         found = strict_json(body)
     except ValueError:
         found = None
-    if not isinstance(found, dict) or _unkeepable(found):
+    if not isinstance(found, dict) or unkeepable(found):
         found = {}
     choices = found.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
@@ -236,21 +234,3 @@ def _holds(text: str, key: str) -> bool:
         return False
     plain = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text).replace("\\", "")
     return key in text or key.replace("\\", "") in plain
-
-
-def _unkeepable(value: Any) -> str | None:
-    """What keeps a JSON value from being written as JSON again; None for nothing."""
-    level, depth = [value], 0
-    while level:
-        if depth > _MAX_DEPTH:
-            return f"nests deeper than {_MAX_DEPTH}"
-        below: list[Any] = []
-        for item in level:
-            if isinstance(item, str) and not is_unicode(item):
-                return "holds a lone surrogate"
-            if isinstance(item, dict):
-                below += [*item.keys(), *item.values()]
-            elif isinstance(item, list):
-                below += item
-        level, depth = below, depth + 1
-    return None

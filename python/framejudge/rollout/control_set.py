@@ -30,7 +30,6 @@ from framejudge.schemas.rollout import artifact_json
 __all__ = ["CONTROLS_FILE", "controls", "controls_async"]
 
 CONTROLS_FILE = "vlm_controls.json"
-PAGE_FILE = "vlm_controls.html"
 _SHORTER_SHARE = 0.5
 _BLANK_LEVEL = 255
 
@@ -49,8 +48,8 @@ def controls(
 
     Args:
         input_path: the complete rollout; it has more frames than are sent.
-        output_path: a folder for vlm_controls.json and a page with every frame beside the
-            rationale; empty for none.
+        output_path: a folder for vlm_controls.json and the frames as they were sent; empty for
+            none. `report.controls.write_page` makes a page of them.
         ambiguous_path: a rollout whose end can't be told.
         unrelated_path: one that has nothing to do with the task.
         **options: as `run` takes them; the backend is "api" or "self-hosted".
@@ -241,11 +240,10 @@ def _blank(like: Frames) -> Frames:
 
 
 def _write(report: ControlsReport, frames: dict[ControlKind, Frames], output_path: str) -> None:
-    from framejudge.report.controls import controls_page  # noqa: PLC0415 - only where it is asked
-
+    """The frames as they were sent, then the report."""
     folder = place(output_path)
-    pictures: dict[str, list[bytes]] = {
-        kind: [frame.data for frame in sent] for kind, sent in frames.items()
-    }
+    for kind, sent in frames.items():
+        for number, frame in enumerate(sent, start=1):
+            suffix = frame.evidence.media_type.partition("/")[2]
+            write_atomically(folder / "frames" / kind / f"{number:03d}.{suffix}", frame.data)
     write_atomically(folder / CONTROLS_FILE, artifact_json(report).encode())
-    write_atomically(folder / PAGE_FILE, controls_page(report, pictures).encode())
