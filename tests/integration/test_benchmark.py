@@ -14,9 +14,9 @@ import draw_datasets
 import framejudge as fj
 import judge_server
 from framejudge.errors import ConfigurationError, DataError, JudgeReplyError
-from framejudge.rollout.benchmark_dataset import load_dataset, packaged_dataset
-from framejudge.rollout.confusion import propose_threshold
-from framejudge.rollout.sweep import read_report
+from framejudge.rollout.calibration.confusion import propose_threshold
+from framejudge.rollout.calibration.dataset import load_dataset, packaged_dataset
+from framejudge.rollout.calibration.sweep import read_report
 from rollout_files import command, make_rollout
 
 completion = judge_server.completion
@@ -359,7 +359,7 @@ def test_another_png_encoder_breaks_no_check_where_pixels_are_pinned(tmp_path):
 
 
 def test_frames_are_read_once_and_the_checked_ones_are_sent(server, tmp_path, monkeypatch):
-    sweep = importlib.import_module("framejudge.rollout.sweep")
+    sweep = importlib.import_module("framejudge.rollout.calibration.sweep")
     read = []
     collect = sweep.collect_frames
     monkeypatch.setattr(sweep, "collect_frames", lambda *a, **k: read.append(a) or collect(*a, **k))

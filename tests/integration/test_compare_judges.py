@@ -18,7 +18,7 @@ import framejudge as fj
 import judge_server
 from framejudge.errors import ConfigurationError, DataError, ImageError
 from framejudge.judge import build_prompt
-from framejudge.rollout.judge_pair import STRICT_SUFFIX
+from framejudge.rollout.audits.judge_pair import STRICT_SUFFIX
 from framejudge.schemas.limitations import LIMITATIONS
 from rollout_files import command, make_rollout, scored
 

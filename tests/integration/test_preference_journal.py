@@ -90,7 +90,7 @@ def dying(path, content):
     if when == "after" and created[0] == last:
         os._exit(9)
 for name in ("journal", "image_pair"):
-    sys.modules["framejudge.rollout." + name].create_private = dying
+    sys.modules["framejudge.rollout.audits." + name].create_private = dying
 framejudge.rollout.compare_preference(*paths, **given)
 """
 
@@ -165,7 +165,7 @@ def test_an_answer_is_kept_as_it_came_before_it_is_read(server, tmp_path, monkey
     body = b'{"\xff": 1}'
     server.answer = lambda _n, _b: Response(body)
     # What is read is what lies in the journal already.
-    module = importlib.import_module("framejudge.rollout.image_pair")
+    module = importlib.import_module("framejudge.rollout.audits.image_pair")
     read, seen = module.read_answer, []
 
     def look(exchange, model):

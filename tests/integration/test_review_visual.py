@@ -18,7 +18,7 @@ from starlette.responses import Response
 import framejudge as fj
 import judge_server
 from framejudge.errors import ConfigurationError, JudgeError, JudgeReplyError
-from framejudge.rollout.visual_rules import parse_paired, parse_single
+from framejudge.rollout.audits.visual_rules import parse_paired, parse_single
 from rollout_files import command, make_rollout
 
 pytestmark = pytest.mark.usefixtures("artifacts_fit_their_schemas")
@@ -428,7 +428,7 @@ def test_side_files_are_kept_and_never_sent(server, tmp_path):
 DYING = """
 import os, sys
 import framejudge as fj
-from framejudge.rollout import journal, visual_review
+from framejudge.rollout.audits import journal, visual_review
 left = int(sys.argv[1])
 real = journal.create_private
 def create(path, content):
@@ -468,7 +468,7 @@ def test_a_process_that_dies_at_any_step_is_never_replayed(server, tmp_path, ste
 def test_what_can_not_be_kept_ends_the_review_before_the_next_request(
     server, tmp_path, monkeypatch
 ):
-    from framejudge.rollout import journal
+    from framejudge.rollout.audits import journal
 
     real = journal.create_private
 

@@ -140,7 +140,7 @@ def compare_preference(
 
 
 def _show_judges(input_path: str, output_path: str, output: Output, options: dict[str, Any]) -> int:
-    from framejudge.rollout.judge_pair import prepare_judges  # noqa: PLC0415
+    from framejudge.rollout.audits.judge_pair import prepare_judges  # noqa: PLC0415
 
     pair = prepare_judges(input_path, output_path, **options)
     frames = [frame.evidence for frame in pair.requests[0].frames]

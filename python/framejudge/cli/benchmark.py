@@ -78,8 +78,8 @@ def benchmark(
     """
     from framejudge.report.benchmark import print_benchmark  # noqa: PLC0415 - keeps --help quick
     from framejudge.rollout import benchmark as judge_all  # noqa: PLC0415
-    from framejudge.rollout.benchmark_dataset import load_dataset  # noqa: PLC0415
-    from framejudge.rollout.rubrics import split_rubrics  # noqa: PLC0415
+    from framejudge.rollout.calibration.dataset import load_dataset  # noqa: PLC0415
+    from framejudge.rollout.calibration.rubrics import split_rubrics  # noqa: PLC0415
 
     found = load_dataset(dataset)
     names = [name.strip() for one in models or [] for name in one.split(",") if name.strip()]

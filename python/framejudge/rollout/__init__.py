@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from framejudge.rollout.control_set import controls, controls_async
+from framejudge.rollout.audits.image_pair import compare_preference, compare_preference_async
+from framejudge.rollout.audits.judge_pair import compare_judges, compare_judges_async
+from framejudge.rollout.audits.visual_review import review_visual, review_visual_async
+from framejudge.rollout.calibration.control_set import controls, controls_async
+from framejudge.rollout.calibration.sweep import benchmark, benchmark_async
 from framejudge.rollout.gate import (
     GateDecision,
     VerifyReport,
     promotion_gate,
     verify_evidence,
 )
-from framejudge.rollout.image_pair import compare_preference, compare_preference_async
-from framejudge.rollout.judge_pair import compare_judges, compare_judges_async
 from framejudge.rollout.prefix import loop, loop_async
 from framejudge.rollout.single import run, run_async
-from framejudge.rollout.sweep import benchmark, benchmark_async
-from framejudge.rollout.visual_review import review_visual, review_visual_async
 from framejudge.rollout.workflows import list_backends, status, workflow
 
 __all__ = [

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from framejudge.frames.selection import FRAME_SELECTIONS
 from framejudge.judge.backends import BACKENDS, DEFAULT_MODEL
-from framejudge.rollout.benchmark_dataset import packaged_dataset
+from framejudge.rollout.calibration.dataset import packaged_dataset
 
 __all__ = [
     "TOOL_REFS",

@@ -14,7 +14,7 @@ from framejudge.errors import ConfigurationError, JudgeError, JudgeReplyError
 from framejudge.judge import JudgeOutcome, JudgeRequest, JudgeSettings
 from framejudge.judge.backends import RequestProfile, resolve_model
 from framejudge.judge.parsing import Message, ParsedVerdict, parse_bare
-from framejudge.rollout.audit_call import (
+from framejudge.rollout.audits.call import (
     AuditFailure,
     Exchange,
     audit_path,

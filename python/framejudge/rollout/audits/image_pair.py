@@ -21,7 +21,7 @@ from framejudge.judge.audit_access import resolve_audit_judge
 from framejudge.judge.backends import DEFAULT_API_KEY_ENV, resolve_model
 from framejudge.judge.request import text_sha256
 from framejudge.judge.transport import Answer, decoded
-from framejudge.rollout.audit_call import (
+from framejudge.rollout.audits.call import (
     UNPARSED,
     AuditFailure,
     Exchange,
@@ -32,8 +32,8 @@ from framejudge.rollout.audit_call import (
     refuse_key,
     send_once,
 )
-from framejudge.rollout.journal import Journal
-from framejudge.rollout.preference_request import (
+from framejudge.rollout.audits.journal import Journal
+from framejudge.rollout.audits.preference_request import (
     OrderRequest,
     make_orders,
     read_image,

@@ -15,8 +15,13 @@ from framejudge.metrics.agreement import (
     roc_auc,
     roc_auc_interval,
 )
-from framejudge.rollout.benchmark_dataset import BenchmarkDataset, BenchmarkItem
-from framejudge.rollout.confusion import metrics_of, propose_threshold, ranked, repeatability_of
+from framejudge.rollout.calibration.confusion import (
+    metrics_of,
+    propose_threshold,
+    ranked,
+    repeatability_of,
+)
+from framejudge.rollout.calibration.dataset import BenchmarkDataset, BenchmarkItem
 from framejudge.rollout.options import RolloutOptions
 from framejudge.schemas import Evidence
 from framejudge.schemas.benchmark import (

@@ -11,7 +11,7 @@ from typing import Any, Literal, NoReturn, get_args
 
 from framejudge._files import place
 from framejudge.errors import DataError, InputError
-from framejudge.rollout.structural import StructuralCheck
+from framejudge.rollout.calibration.structural import StructuralCheck
 from framejudge.schemas.benchmark import DATASET_SCHEMA
 
 __all__ = ["ALIASES", "BenchmarkDataset", "BenchmarkItem", "load_dataset", "packaged_dataset"]
@@ -63,7 +63,7 @@ class BenchmarkDataset:
 
 def packaged_dataset(name: str) -> Path:
     """Return the folder of a packaged dataset, "sample" or "isaac-agency"."""
-    return Path(__file__).parents[1] / "data" / "benchmarks" / name
+    return Path(__file__).parents[2] / "data" / "benchmarks" / name
 
 
 def load_dataset(source: str) -> BenchmarkDataset:

@@ -21,12 +21,12 @@ from framejudge.frames.decoding import decode
 from framejudge.frames.rollout import CollectedFrames, collect_frames
 from framejudge.judge import JudgeClient, JudgeOutcome, JudgeRequest, JudgeSettings
 from framejudge.judge.cache import JudgeCache
-from framejudge.rollout.benchmark_dataset import BenchmarkDataset, BenchmarkItem, load_dataset
-from framejudge.rollout.benchmark_report import Scored, make_report
+from framejudge.rollout.calibration.dataset import BenchmarkDataset, BenchmarkItem, load_dataset
+from framejudge.rollout.calibration.report import Scored, make_report
+from framejudge.rollout.calibration.rubrics import resolve_rubrics
+from framejudge.rollout.calibration.structural import FrameFacts
 from framejudge.rollout.evaluate import stub_score
 from framejudge.rollout.options import RolloutOptions
-from framejudge.rollout.rubrics import resolve_rubrics
-from framejudge.rollout.structural import FrameFacts
 from framejudge.rollout.task import rollout_task
 from framejudge.schemas.benchmark import BenchmarkReport
 from framejudge.schemas.numbers import round_score

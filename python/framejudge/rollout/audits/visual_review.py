@@ -21,7 +21,7 @@ from framejudge.frames.rollout import collect_frames
 from framejudge.judge import JudgeSettings
 from framejudge.judge.audit_access import resolve_audit_judge
 from framejudge.judge.request import sampling_of
-from framejudge.rollout.audit_call import (
+from framejudge.rollout.audits.call import (
     UNPARSED,
     AuditFailure,
     Exchange,
@@ -31,17 +31,17 @@ from framejudge.rollout.audit_call import (
     refuse_key,
     send_once,
 )
-from framejudge.rollout.journal import Journal
-from framejudge.rollout.options import RolloutOptions
-from framejudge.rollout.visual_prompt import content_of, default_visual_rubric
-from framejudge.rollout.visual_report import make_review
-from framejudge.rollout.visual_rules import (
+from framejudge.rollout.audits.journal import Journal
+from framejudge.rollout.audits.visual_prompt import content_of, default_visual_rubric
+from framejudge.rollout.audits.visual_report import make_review
+from framejudge.rollout.audits.visual_rules import (
     PARSER,
     parse_paired,
     parse_single,
     refuse_source_words,
 )
-from framejudge.rollout.visual_side_files import read_references, read_view_map
+from framejudge.rollout.audits.visual_side_files import read_references, read_view_map
+from framejudge.rollout.options import RolloutOptions
 from framejudge.schemas import SubmittedFrame
 from framejudge.schemas.rollout import artifact_json, canonical_json
 from framejudge.schemas.visual_review import (
