@@ -8,7 +8,7 @@ import socket
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import uvicorn
 from starlette.applications import Starlette
@@ -54,6 +54,8 @@ class JudgeServer:
     at_once: int = 0
     most_at_once: int = 0
     url: str = ""
+    alone: bool = False
+    """Whether nothing answers at its address afterwards."""
 
     async def handle(self, request: Request) -> Response:
         body = await request.json()
@@ -79,12 +81,29 @@ class JudgeServer:
         return JSONResponse({"object": "list", "data": [{"id": name} for name in self.models]})
 
     def __enter__(self) -> Self:
+        self._host = _Host() if self.alone else _Host.shared()
+        self.url = self._host.add(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._host.remove(self)
+        if self.alone:
+            self._host.stop()
+
+
+class _Host:
+    """A server for many: to start and to stop one for each test would take longer than the test."""
+
+    _shared: ClassVar[_Host | None] = None
+
+    def __init__(self) -> None:
+        self._guests: dict[str, JudgeServer] = {}
+        self._count = 0
         routes = [
-            Route("/v1/chat/completions", self.handle, methods=["POST"]),
-            Route("/v1/models", self.list_models, methods=["GET"]),
+            Route("/{guest}/v1/chat/completions", self._complete, methods=["POST"]),
+            Route("/{guest}/v1/models", self._list, methods=["GET"]),
         ]
         self._socket = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}/v1"
         config = uvicorn.Config(
             Starlette(routes=routes), log_level="error", lifespan="off", timeout_graceful_shutdown=1
         )
@@ -93,9 +112,31 @@ class JudgeServer:
             target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True
         )
         self._thread.start()
-        return self
 
-    def __exit__(self, *_: object) -> None:
+    @classmethod
+    def shared(cls) -> _Host:
+        if cls._shared is None:
+            cls._shared = cls()
+        return cls._shared
+
+    def add(self, guest: JudgeServer) -> str:
+        self._count += 1
+        name = f"judge-{self._count}"
+        self._guests[name] = guest
+        return f"http://127.0.0.1:{self._socket.getsockname()[1]}/{name}/v1"
+
+    def remove(self, guest: JudgeServer) -> None:
+        self._guests = {name: one for name, one in self._guests.items() if one is not guest}
+
+    def stop(self) -> None:
         self._server.should_exit = True
         self._thread.join(timeout=20)
         self._socket.close()
+
+    async def _complete(self, request: Request) -> Response:
+        guest = self._guests.get(request.path_params["guest"])
+        return Response("gone", 410) if guest is None else await guest.handle(request)
+
+    async def _list(self, request: Request) -> Response:
+        guest = self._guests.get(request.path_params["guest"])
+        return Response("gone", 410) if guest is None else await guest.list_models(request)

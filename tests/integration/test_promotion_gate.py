@@ -443,7 +443,7 @@ def test_the_key_is_in_no_artifact_no_output_and_no_traceback(tmp_path, monkeypa
         assert KEY not in done.stdout + done.stderr
         told.append(done.stderr)
 
-    with judge_server.JudgeServer() as server:
+    with judge_server.JudgeServer(alone=True) as server:
         for answer in (
             judge_server.accepted,
             lambda _n, _b: completion(finish="length"),
