@@ -375,6 +375,26 @@ def test_frames_are_read_once_and_the_checked_ones_are_sent(server, tmp_path, mo
         assert [frame.sha256 for frame in case.evidence.request.frames] == pinned
 
 
+def test_items_of_one_rollout_share_its_frames(server, tmp_path, monkeypatch):
+    sweep = importlib.import_module("framejudge.rollout.calibration.sweep")
+    read = []
+    collect = sweep.collect_frames
+    monkeypatch.setattr(sweep, "collect_frames", lambda *a, **k: read.append(a) or collect(*a, **k))
+    make_rollout(tmp_path / "set" / "a")
+    make_rollout(tmp_path / "set" / "b")
+    entries = [
+        item("true", 1, rollout="a"),
+        item("false", 0, rollout="a"),
+        item("other", 0, rollout="b"),
+    ]
+    path = manifest(tmp_path / "set", entries)
+    fj.benchmark(
+        path, str(tmp_path / "r.json"), **options(server, concurrency=3, models=["x", "y"])
+    )
+    assert len(read) == 2
+    assert len(server.requests) == 6
+
+
 def test_the_drawn_datasets_are_what_the_script_draws(tmp_path):
     draw_datasets.draw_sample(tmp_path / "sample")
     draw_datasets.draw_agency(tmp_path / "isaac-agency")

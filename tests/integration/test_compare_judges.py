@@ -23,6 +23,7 @@ from framejudge.schemas.limitations import LIMITATIONS
 from rollout_files import command, make_rollout, scored
 
 completion = judge_server.completion
+pytestmark = pytest.mark.usefixtures("artifacts_fit_their_schemas")
 KEY = "sk-audit-0123456789/abcdef"
 FILE = "vlm_judge_disagreement.json"
 

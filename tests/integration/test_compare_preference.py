@@ -22,6 +22,7 @@ from framejudge.schemas.limitations import LIMITATIONS
 from rollout_files import command, picture
 
 completion = judge_server.completion
+pytestmark = pytest.mark.usefixtures("artifacts_fit_their_schemas")
 KEY = "sk-audit-0123456789/abcdef"
 FILE = "vlm_preference_comparison.json"
 JOURNAL = ".vlm_preference_comparison"

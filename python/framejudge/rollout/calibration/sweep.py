@@ -10,7 +10,6 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -221,8 +220,9 @@ class _Sweep:
     scored: dict[tuple[str, str, str], list[Scored]] = field(default_factory=dict)
     """By model, rubric and item, an entry for each repeat."""
     structural: dict[str, dict[str, Any]] = field(default_factory=dict)
-    kept: dict[Path, CollectedFrames] = field(default_factory=dict)
-    """Frames that a structural check has seen: the very same are submitted."""
+    kept: dict[str, CollectedFrames] = field(default_factory=dict)
+    """Frames by rollout: those of several items, and those that a structural check has seen."""
+    reading: dict[str, asyncio.Lock] = field(default_factory=dict)
     cache: JudgeCache | None = None
     stopped: bool = False
 
@@ -249,10 +249,10 @@ class _Sweep:
             problem = check.requirement_problem(self.common.frame_selection, self.common.max_frames)
             if problem:
                 raise DataError(f"{where}: {problem}")
-            if item.path not in self.kept:
-                self.kept[item.path] = self._collect(item)
+            if str(item.path) not in self.kept:
+                self.kept[str(item.path)] = self._collect(item)
             try:
-                result = check.result([_facts(f) for f in self.kept[item.path].frames])
+                result = check.result([_facts(f) for f in self.kept[str(item.path)].frames])
             except InputError as error:
                 raise DataError(f"{where}: structural_check: {error}") from None
             self.structural[item.item_id] = result
@@ -299,7 +299,7 @@ class _Sweep:
                 try:
                     if judge.client is not None and not self._has_fixture(item):
                         if collected is None:
-                            collected = await asyncio.to_thread(self._frames, item)
+                            collected = await self._frames(item)
                         answers = await self._ask(judge, judge.client, item, rubric, collected)
                     else:
                         answers = [self._without_call(item, judge)] * self.options.repeats
@@ -362,8 +362,15 @@ class _Sweep:
         await asyncio.to_thread(self.cache.put, request, outcome, repeat=repeat)
         return outcome, False
 
-    def _frames(self, item: BenchmarkItem) -> CollectedFrames:
-        return self.kept.get(item.path) or self._collect(item)
+    async def _frames(self, item: BenchmarkItem) -> CollectedFrames:
+        path = str(item.path)
+        async with self.reading.setdefault(path, asyncio.Lock()):
+            found = self.kept.get(path)
+            if found is None:
+                found = await asyncio.to_thread(self._collect, item)
+                if sum(str(other.path) == path for other in self.dataset.items) > 1:
+                    self.kept[path] = found
+        return found
 
     def _collect(self, item: BenchmarkItem) -> CollectedFrames:
         found = collect_frames(
