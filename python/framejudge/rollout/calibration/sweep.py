@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -223,6 +224,8 @@ class _Sweep:
     kept: dict[str, CollectedFrames] = field(default_factory=dict)
     """Frames by rollout: those of several items, and those that a structural check has seen."""
     reading: dict[str, asyncio.Lock] = field(default_factory=dict)
+    uses: Counter[str] = field(default_factory=Counter)
+    """How many items there are of each rollout."""
     cache: JudgeCache | None = None
     stopped: bool = False
 
@@ -266,6 +269,7 @@ class _Sweep:
         """Judge all items; at the first failure no new call starts."""
         if self.common.cache and self.common.backend != "stub":
             self.cache = JudgeCache()
+        self.uses = Counter(str(item.path) for item in self.dataset.items)
         waiting = iter(self.dataset.items)
         done = 0
         total = len(self.dataset.items)
@@ -368,7 +372,7 @@ class _Sweep:
             found = self.kept.get(path)
             if found is None:
                 found = await asyncio.to_thread(self._collect, item)
-                if sum(str(other.path) == path for other in self.dataset.items) > 1:
+                if self.uses[path] > 1:
                     self.kept[path] = found
         return found
 
