@@ -19,6 +19,7 @@ from framejudge.frames.rollout import collect_frames
 if "FRAMEJUDGE_CI" not in os.environ:
     pytest.importorskip("av", reason="needs the extra [video]")
 import av
+from av.stream import Disposition
 
 READ = {"avi", "mov", "mp4", "mpeg", "mpg", "webm"}
 
@@ -101,10 +102,18 @@ def test_a_long_video_is_sampled_to_its_end_without_decoding_it_all(tmp_path):
     assert [frame.evidence.source_index for frame in frames] == [0, 1000, 1999]
 
 
-def test_a_file_with_no_frames_or_with_sound_alone_is_named(tmp_path):
+@pytest.mark.parametrize("cover", [False, True])
+def test_a_file_with_sound_alone_or_a_cover_picture_is_named(tmp_path, cover):
     file = tmp_path / "sound.mp4"
     with av.open(str(file), "w") as container:
         stream = container.add_stream("aac", rate=44100)
+        if cover:
+            picture = container.add_stream("mjpeg", rate=1)
+            picture.width, picture.height, picture.pix_fmt = 64, 48, "yuvj420p"
+            picture.disposition = Disposition.attached_pic
+            gray = av.VideoFrame.from_ndarray(np.full((48, 64, 3), 90, np.uint8), format="rgb24")
+            for packet in picture.encode(gray.reformat(format="yuvj420p")) + picture.encode():
+                container.mux(packet)
         for _ in range(10):
             sound = av.AudioFrame.from_ndarray(
                 np.zeros((1, 1024), np.float32), format="fltp", layout="mono"
@@ -114,5 +123,7 @@ def test_a_file_with_no_frames_or_with_sound_alone_is_named(tmp_path):
                 container.mux(packet)
         for packet in stream.encode():
             container.mux(packet)
-    with pytest.raises(VideoError, match=r"sound\.mp4: holds no video"):
-        collect_frames(file)
+    for selection in ("keyframes", "final"):
+        with pytest.raises(VideoError, match=r"sound\.mp4: holds no video") as caught:
+            collect_frames(file, frame_selection=selection)
+        assert ("cover picture" in str(caught.value)) is cover

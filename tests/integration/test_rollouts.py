@@ -313,6 +313,17 @@ def test_thresholds_are_inclusive_and_a_resumed_result_is_gated_by_todays(server
     assert len(server.requests) == 2
 
 
+@pytest.mark.parametrize(
+    ("threshold", "score", "passes"), [(0, 0, True), (1, 0.99995, True), (1, 0.99994, False)]
+)
+def test_the_ends_of_the_scale_are_thresholds_too(server, tmp_path, threshold, score, passes):
+    server.answer = lambda _n, _b: completion(scored(score))
+    given = options(server, success_threshold=threshold)
+    report = fj.loop(str(make_rollouts(tmp_path / "in", 2)), str(tmp_path / "out"), **given)
+    assert report.task_success is passes
+    assert [row.success for row in report.rollouts] == 2 * [passes]
+
+
 def test_loop_works_inside_a_running_event_loop(server, tmp_path):
     make_rollouts(tmp_path / "in", 3)
 

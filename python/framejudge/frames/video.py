@@ -23,7 +23,7 @@ from framejudge.frames.video_frame import FrameView, JpegPicture, MjpegFrame, Vi
 from framejudge.frames.video_index import FrameCounter, PacketTable
 from framejudge.frames.video_picker import Picker
 from framejudge.frames.video_source import Source
-from framejudge.frames.video_stream import Reporter, Stream, seconds_of
+from framejudge.frames.video_stream import Reporter, Stream, moving_pictures, seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -252,9 +252,10 @@ class Video:
             if self._format is not None or not self._source.looks_like_jpegs():
                 raise VideoError(f"{self.name}: can't be opened as video: {error}") from error
             container = self._opened_as_jpegs(av)
-        if not container.streams.video:
+        if not moving_pictures(container):
+            told = "holds no video" + (", only a cover picture" if container.streams.video else "")
             container.close()
-            raise VideoError(f"{self.name}: holds no video")
+            raise VideoError(f"{self.name}: {told}")
         return container
 
     def _opened_as_jpegs(self, av: ModuleType) -> Any:

@@ -21,12 +21,13 @@ from framejudge.frames.video_index import DamageTracker, Entry, PacketInfo, Sett
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Reporter", "Stream", "seconds_of"]
+__all__ = ["Reporter", "Stream", "moving_pictures", "seconds_of"]
 
 # Reading so many packets and dropping them is cheaper, and surer, than seeking.
 _PACKETS_WORTH_DROPPING = 300
 # Tags of length are rounded, and count what a muxer thinks of the last frame.
 _LENGTH_SLACK_S = 0.5
+_ATTACHED_PICTURE = 0x400  # FFmpeg's AV_DISPOSITION_ATTACHED_PIC
 
 
 class Reporter(NamedTuple):
@@ -50,7 +51,7 @@ class Stream:
         self._report = reporter
         self._errors = reporter.errors
         self._container = container
-        self._stream = self._container.streams.video[0]
+        self._stream = moving_pictures(self._container)[0]
         self._context = self._stream.codec_context
         self.time_base = seconds_of(self._stream.time_base)
         self.is_jpeg = self._context.name == "mjpeg"
@@ -195,6 +196,13 @@ class Stream:
             if packet.is_keyframe and packet.pts is not None and packet.pts > entry.pts:
                 return False
         return False
+
+
+def moving_pictures(container: Any) -> list[Any]:
+    """The streams of video; a cover picture of what is heard is none."""
+    return [
+        stream for stream in container.streams.video if not stream.disposition & _ATTACHED_PICTURE
+    ]
 
 
 def declared_seconds(text: str) -> float | None:
