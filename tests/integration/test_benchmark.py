@@ -500,7 +500,7 @@ def test_the_command_is_no_gate_and_shows_what_it_found(server, tmp_path):
     assert report["sweep"]["models"] == ["a", "b"]
     shown = command(*base, "--thresholds", "auto")
     assert shown.returncode == 0, shown.stderr
-    for told in ("proposed threshold", "AUC 0", "Best one, ", "McNemar"):
+    for told in ("no threshold tells passes from fails", "AUC 0", "Best one, ", "McNemar"):
         assert told in shown.stdout
     assert command(*base, "--thresholds", "x").returncode == 2
     server.answer = lambda _n, _b: Response("no", 400)

@@ -14,6 +14,7 @@ __all__ = ["print_benchmark"]
 
 _AT_MOST = 20
 _WIDE = 100
+_CHANCE = 0.5
 
 
 def print_benchmark(report: BenchmarkReport, console: Console) -> None:
@@ -91,7 +92,9 @@ def _judge(judge: JudgeStatistics) -> Text:
         area += " ({:g} to {:g})".format(*judge.roc_auc_interval)
     parts = [area, f"Brier {_rate(judge.brier_score)}", f"{judge.n} items"]
     found = judge.threshold_proposal
-    if found is not None:
+    if found is not None and found.balanced_accuracy <= _CHANCE:
+        parts.append("no threshold tells passes from fails")
+    elif found is not None:
         parts.append(
             f"proposed threshold {found.threshold:g}: balanced accuracy "
             f"{found.balanced_accuracy:g} on these items, "
