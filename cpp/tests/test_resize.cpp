@@ -200,8 +200,8 @@ TEST_CASE("rows that are taken as they come give the same picture, in every tier
                              Case{64, 64, 5, 63}, Case{5, 3, 4, 2}}) {
         for (const std::size_t channels : {1U, 3U}) {
             const TestPicture source(size.width, size.height, channels, 9, 0, 255);
-            const double right = static_cast<double>(size.width);
-            const double bottom = static_cast<double>(size.height);
+            const auto right = static_cast<double>(size.width);
+            const auto bottom = static_cast<double>(size.height);
             for (const Box& box : {Box{0, 0, right, bottom}, Box{1.25, 0.5, right, bottom - 0.75},
                                    Box{0.5, bottom / 3, right - 1, bottom}}) {
                 const ResizeTask task{box, size.to_width, size.to_height, Filter::kBilinear};
